@@ -49,7 +49,7 @@ const tool: ToolHandler = defineTool({
   requires: { action: "read", resource: { namespace: "files", path: ["notes"] } },
   run: read,
 });
-// The sink keeps nothing: what is measured is the trail's events, not a place to keep them.
+// The sink keeps nothing: what is measured is the audit log's events, not a place to keep them.
 const kernel = createKernel({
   grants: memoryGrants([grant]),
   tools: [tool],

@@ -21,6 +21,8 @@ const packages = {
   casbin: "bench/node_modules/casbin",
   "cedar-wasm": "bench/node_modules/@cedar-policy/cedar-wasm",
   DBOS: "bench/node_modules/@dbos-inc/dbos-sdk",
+  Restate: "bench/node_modules/@restatedev/restate-server",
+  "Graphile Worker": "bench/node_modules/graphile-worker",
 };
 const versions = Object.entries(packages).flatMap(([name, folder]) => {
   const file = join(folder, "package.json");
@@ -40,9 +42,9 @@ const goals = sections.flatMap((section) => section.goals ?? []);
 
 /** The newest goals of each Node that was measured. */
 const goalsFile = "bench/goals-by-node.json";
-const kept = existsSync(goalsFile) ? (JSON.parse(readFileSync(goalsFile, "utf8")) as GoalsOfNode[]) : [];
+const stored = existsSync(goalsFile) ? (JSON.parse(readFileSync(goalsFile, "utf8")) as GoalsOfNode[]) : [];
 const own: GoalsOfNode = { node, date: circumstances.date, processors, goals };
-const others = comparableTo(own, kept);
+const others = comparableTo(own, stored);
 if (!isQuick) writeFileSync(goalsFile, `${JSON.stringify([own, ...others], null, 2)}\n`);
 
 writeFileSync("bench/results.md", resultsPage(circumstances, sections, others));

@@ -8,6 +8,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 /** In the order in which they are run and shown. */
 const benchmarks = {
   host: "host/host",
+  paths: "paths/paths",
   engines: "engines/engines",
   durable: "durable/durable",
   kernel: "kernel",
@@ -18,7 +19,7 @@ const benchmarks = {
   footprint: "footprint",
 };
 /** What these are compared with, which is installed beside them. */
-const peers = { engines: "casbin", durable: "@dbos-inc/dbos-sdk" };
+const peers = { engines: "casbin", durable: "@restatedev/restate-sdk" };
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 

@@ -4,27 +4,30 @@ import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
-// Redocly is to lint, and to call nobody.
+// Redocly is to lint, and to call no one.
 process.env["REDOCLY_TELEMETRY"] = "off";
 process.env["REDOCLY_SUPPRESS_UPDATE_NOTICE"] = "true";
 
-const tools = "lint-tools/node_modules/.bin";
+const tools = "checks/node_modules/.bin";
 
 const steps = [
   ["format", "npx oxfmt --check"],
   ["lint", "npx oxlint --deny-warnings"],
   ["types", "npx tsc -b"],
-  ["tools", "npm ci --ignore-scripts --prefix lint-tools"],
+  ["tools", "node scripts/install-checks.js"],
   ["package turnpike", `${tools}/publint --strict packages/turnpike`],
   ["package turnpike-host", `${tools}/publint --strict packages/host`],
   ["published types", `${tools}/attw --pack packages/turnpike --profile esm-only`],
   ["published types of the host", `${tools}/attw --pack packages/host --profile esm-only`],
-  ["api description", "node scripts/openapi.js && npx redocly lint .build/openapi.json"],
+  [
+    "api description",
+    "node scripts/openapi.js && npx redocly lint .build/openapi.json --config checks/lint/redocly.yaml",
+  ],
   [
     "api description, by another linter",
-    `${tools}/spectral lint .build/openapi.json .build/host-openapi.json --ruleset spectral.yaml -F warn`,
+    `${tools}/spectral lint .build/openapi.json .build/host-openapi.json --ruleset checks/lint/spectral.yaml -F warn`,
   ],
-  ["unused code", `${tools}/knip`],
+  ["unused code", `${tools}/knip --config checks/lint/knip.json`],
 ];
 
 for (const [name, command] of steps) {

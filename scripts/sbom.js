@@ -23,7 +23,7 @@ const write = (place, file, value) => {
 const licences = readFileSync(join(root, "packages/host/dist/console/THIRD-PARTY-LICENSES.md"), "utf8");
 const bundled = [...licences.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, version]) => [name, version]);
 
-// A copy of the manifests and of the lock file in which nobody develops, because `npm sbom --omit=dev` leaves out what a
+// A copy of the manifests and of the lock file in which no one develops, because `npm sbom --omit=dev` leaves out what a
 // tool needs as well. Providers of models are optional and not shipped.
 const { version, license } = read("package.json");
 const workspaces = shipped.map(([name]) => name);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { createAdminClient } from "turnpike-host/management";
+import { createAdminClient } from "turnpike-host/admin-contract";
 
 export const turnpike = fileURLToPath(new URL("../packages/host/bin/turnpike.js", import.meta.url));
 
@@ -43,8 +43,8 @@ export async function startHost(configure, env = {}, flags = []) {
 }
 
 /** Starts the demo with a folder and a port of its own. `tokens` are those of alice and the assistant. */
-export async function startDemo(config = {}) {
-  const demo = await startHost(() => config, {}, ["--demo"]);
+export async function startDemo(config = {}, env = {}) {
+  const demo = await startHost(() => config, env, ["--demo"]);
   const tokens = JSON.parse(readFileSync(join(demo.folder, "demo-tokens.json"), "utf8"));
   return { ...demo, tokens };
 }

@@ -1,6 +1,6 @@
 // Tries for so long whether the promises hold, and reports what it saw: npm run trust -- --minutes 30 --seed 42
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
 const folder = ".build/trust";
-const document = "docs/trust.md";
+const document = "docs/security/model.md";
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "10" },
@@ -59,9 +59,6 @@ function reportOf(outcomes) {
       ({ name, says, seconds, counts, findings: found }) =>
         `| ${name} | ${says} | ${seconds} | ${seenIn(counts)} | ${found.length} |`,
     ),
-    ...outcomes.flatMap(({ name }) =>
-      existsSync(`${folder}/${name}.svg`) ? ["", `![What the suite ${name} saw](pictures/trust-${name}.svg)`] : [],
-    ),
     ...findings.flatMap(({ suite, what, repeat }) => ["", `**${suite}**: \`${repeat}\``, "", "```text", what, "```"]),
     "",
   ].join("\n");
@@ -80,7 +77,5 @@ function writeInto(latest) {
   const [before, after] = [text.indexOf(begin), text.indexOf(end)];
   if (before < 0 || after < before) throw new Error(`${document} has no place for a report`);
   writeFileSync(document, `${text.slice(0, before + begin.length)}\n\n${latest}\n${text.slice(after)}`);
-  for (const name of readdirSync(folder).filter((file) => file.endsWith(".svg")))
-    copyFileSync(`${folder}/${name}`, `docs/pictures/trust-${name}`);
   spawnSync("npx", ["oxfmt", document], { stdio: "inherit" });
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Postgres } from "../support/postgres.ts";
 import { digits, type Section } from "../support/results.ts";
-import { dbosSide, hostSide, type Moment, type Side } from "./sides.ts";
+import { dbosSide, hostSide, type Instant, type Side } from "./sides.ts";
 
 /** Kills each side before and after its effects, with so many under way, and starts it again. */
 export async function measureEffects(folder: string, postgres: Postgres, count: number): Promise<Section> {
@@ -15,15 +15,15 @@ export async function measureEffects(folder: string, postgres: Postgres, count: 
   ];
   const rows: string[][] = [];
   for (const side of sides)
-    for (const moment of ["after", "before"] as const)
-      rows.push(await killAt(side, moment, join(folder, "lines"), count));
+    for (const instant of ["after", "before"] as const)
+      rows.push(await killAt(side, instant, join(folder, "lines"), count));
   return {
     title: "An effect whose process is killed, beside DBOS",
     text:
       `kill -9 while ${count} workflows or turns are each inside a step or a tool call that appends a line to a file, just after ` +
       "the line or just before it; then the process is started again. Neither side can know whether the line was written. DBOS " +
       "does an interrupted step again: at least once. A write tool is not called again: at most once, and the driver is told; " +
-      "a line that was not written stays unwritten until somebody decides about it, which is where DBOS is better. A tool that " +
+      "a line that was not written stays unwritten until an operator decides about it, which is where DBOS is better. A tool that " +
       "says that it is idempotent is called again as a step of DBOS is. The last column begins with the start of the new " +
       "process. On PostgreSQL a host first makes sure for 3 s that the one before is gone; DBOS takes for granted that an " +
       "executor of the same name is, and does not look for those of another name.",
@@ -32,10 +32,10 @@ export async function measureEffects(folder: string, postgres: Postgres, count: 
   };
 }
 
-async function killAt(side: Side, moment: Moment, file: string, count: number): Promise<string[]> {
-  const prefix = `${side.name.replaceAll(/[^a-z]+/gi, "-")}-${moment}-`;
+async function killAt(side: Side, instant: Instant, file: string, count: number): Promise<string[]> {
+  const prefix = `${side.name.replaceAll(/[^a-z]+/gi, "-")}-${instant}-`;
   const ids = Array.from({ length: count }, (_, place) => `${prefix}${place}`);
-  const first = await side.start({ file, hangs: moment });
+  const first = await side.start({ file, hangs: instant });
   await first.append(ids);
   await Promise.all(ids.map((id) => first.worker.heard("hangs", id)));
   await first.worker.kill();
@@ -46,7 +46,7 @@ async function killAt(side: Side, moment: Moment, file: string, count: number): 
   await second.worker.stop();
   const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   const times = ids.map((id) => lines.filter((line) => line === id).length);
-  return [side.name, `${moment} the line`, different(times), different(told), digits(seconds)];
+  return [side.name, `${instant} the line`, different(times), different(told), digits(seconds)];
 }
 
 /** All values that there are, usually one. */

@@ -2,19 +2,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
 import type { TurnRequest } from "turnpike/contracts";
-import { createAdminClient, type AdminClient } from "turnpike-host/management";
+import { createAdminClient, type AdminClient } from "turnpike-host/admin-contract";
 import { alice, purpose, tenant } from "../support/world.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 /** Where an effect is interrupted. */
-export type Moment = "before" | "after";
+export type Instant = "before" | "after";
 
 /** How a process of a side is started. */
 interface StartOptions {
   /** The file that effects are lines of. */
   readonly file?: string;
   /** Effects hang there, for the process to be killed. */
-  readonly hangs?: Moment;
+  readonly hangs?: Instant;
 }
 
 /** Something that waits, and how it is answered. */
@@ -129,7 +129,7 @@ interface Agent {
 /** As many questions of one agent wait at most, unless a host is told otherwise. */
 const turnsAnAgent = 100;
 
-/** The agents whose turns are measured. Tokens are kept for the next process of the same host. */
+/** The agents whose turns are measured. Tokens are stored for the next process of the same host. */
 class Agents {
   static readonly #tokens = new Map<string, string>();
   readonly #url: string;

@@ -19,10 +19,13 @@ interface Sample {
 /** Measures each side in turn, round after round; each round begins with another one. */
 export async function measureSteps(folder: string, postgres: Postgres, plan: StepsPlan): Promise<Section> {
   const baseline = "DBOS on PostgreSQL";
-  const databases = { dbos: await postgres.newDatabase(), own: await postgres.newDatabase() };
+  const databases: string[] = [];
+  while (databases.length < 3) databases.push(await postgres.newDatabase());
   const workers = new Map([
-    [baseline, await startWorker("dbos.js", { database: databases.dbos }, join(folder, "dbos"))],
-    ["turn on PostgreSQL", await startWorker("executor.js", { database: databases.own }, join(folder, "postgres"))],
+    [baseline, await startWorker("dbos.js", { database: databases[0] }, join(folder, "dbos"))],
+    ["Restate", await startWorker("restate.js", {}, join(folder, "restate"))],
+    ["Graphile Worker", await startWorker("graphile.js", { database: databases[1] }, join(folder, "graphile"))],
+    ["turn on PostgreSQL", await startWorker("executor.js", { database: databases[2] }, join(folder, "postgres"))],
     ["turn on SQLite", await startWorker("executor.js", { database: "steps.db" }, join(folder, "sqlite"))],
   ]);
   const rows: string[][] = [];
@@ -49,12 +52,12 @@ export async function measureSteps(folder: string, postgres: Postgres, plan: Ste
   }
   for (const worker of workers.values()) await worker.stop();
   return {
-    title: "A durable step, beside DBOS",
+    title: "A durable step, beside DBOS, Restate and Graphile Worker",
     text:
       `Medians of ${plan.rounds} rounds, ratios within a round. A step that comes to a few bytes, in as many workflows or turns ` +
-      "at once; their beginning and end are in the numbers. CPU is that of the process that runs them, in which SQLite's is and " +
-      "PostgreSQL's is not. On both sides a step is durable before the next one begins. What the numbers do not show: a tool call of a turn costs " +
-      "more than a step, because it is also decided about and audited, which DBOS does not do.",
+      "at once; their beginning and end are in the numbers. CPU is that of the process that runs them, in which SQLite's is, and " +
+      "PostgreSQL's and that of Restate's server are not. Everywhere a step is durable before the next one begins. What the numbers do not show: a tool call of a turn costs " +
+      "more than a step, because it is also decided about and audited, which the others do not do.",
     head: ["what", "at once", "CPU µs a step", "x DBOS", "steps/s", "x DBOS"],
     rows,
   };

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { killWithThisProcess } from "../support/host-process.ts";
 
-/** What a process says by itself: something hangs where it was told to, begins to wait, or goes on after its answer. */
+/** What a process says by itself: something hangs where it was told to, begins to wait, or continues after its answer. */
 type News = "hangs" | "waits" | "goesOn";
 
 /** A process of one side, which does what it is told. */
@@ -78,7 +78,7 @@ interface PromiseWithResolvers {
   reject(error: Error): void;
 }
 
-/** As `Promise.withResolvers`, which Node 20 has not; a rejection that nobody waits for is no error. */
+/** As `Promise.withResolvers`, which Node 20 has not; a rejection that no one waits for is no error. */
 function withResolvers(): PromiseWithResolvers {
   const parts: Partial<PromiseWithResolvers> = {};
   const promise = new Promise((resolvePromise, reject) => Object.assign(parts, { resolve: resolvePromise, reject }));

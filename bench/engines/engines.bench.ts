@@ -14,8 +14,8 @@ type Decide = (folder: string) => boolean;
 /** Of the kernel's own files, what decides once the grants are compiled. */
 interface KernelCore {
   compileAuthority(grants: readonly Grant[]): unknown;
-  momentOf(context: AccessContext): unknown;
-  candidates(view: { current: unknown }, request: AuthorizationRequest, moment: unknown): unknown[];
+  instantOf(context: AccessContext): unknown;
+  candidates(view: { current: unknown }, request: AuthorizationRequest, instant: unknown): unknown[];
 }
 
 const { peers } = (await import(sourceUrl("bench/engines/peers.js"))) as {
@@ -74,7 +74,7 @@ async function subjectsFor(count: number, others: readonly string[]): Promise<Su
   const [request, elsewhere] = [await requestFor(folder), await requestFor("elsewhere")];
   const view = { current: core.compileAuthority(grants) };
   const decide = (asked: AuthorizationRequest): boolean =>
-    core.candidates(view, asked, core.momentOf(context)).length > 0;
+    core.candidates(view, asked, core.instantOf(context)).length > 0;
   const isRight =
     (await kernel.authorize(context, request)).allowed && !(await kernel.authorize(context, elsewhere)).allowed;
   if (!isRight || !decide(request) || decide(elsewhere)) throw new Error("the kernel does not decide as it should");

@@ -4,7 +4,7 @@ import { alice, assistant, notePath, purpose } from "../support/world.ts";
 export interface LoadCase {
   readonly name: string;
   readonly path: string;
-  /** The body; `idMark` stands where every request has an id of its own, `traceMark` for the trace of its connection. */
+  /** The body; `idMark` marks where every request has an id of its own, `traceMark` for the trace of its connection. */
   readonly body: string;
   /** Every answer has to hold this, besides status 200. */
   readonly expected: string;
@@ -64,7 +64,7 @@ export function requestMaker({ path, body }: LoadCase, port: number, token: stri
   return (id: string): string => parts.join(id);
 }
 
-/** A function that makes ids which nobody else makes: a random beginning, and a number behind it. */
+/** A function that makes ids which no one else makes: a random beginning, and a number behind it. */
 export function idMaker(length: number): () => string {
   const begin = crypto.randomUUID().slice(0, 8);
   let count = 0;

@@ -1,6 +1,6 @@
 // What a server can do at all that keeps as much as the host does, as durably, and decides nothing: the bare server, with a
 // thread that has the database, a chain of hashes, and commits that all requests in flight share. As in the host, requests that
-// arrive together go on together.
+// arrive together continue together.
 import { hash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -5,13 +5,13 @@ import { parentPort, workerData } from "node:worker_threads";
 import type * as sqlite from "../../packages/host/src/storage/sqlite/sqlite-file.ts";
 import type { Batch } from "./keeping-server.ts";
 
-// With the driver that the host has on this Node, which is a part of the host that nobody else is to import.
+// With the driver that the host has on this Node, which is a part of the host that no one else is to import.
 const driver = pathToFileURL(join(process.cwd(), "packages/host/dist/storage/sqlite/sqlite-file.js")).href;
 const { SqliteFile } = (await import(driver)) as typeof sqlite;
 
 const file = new SqliteFile(workerData as string);
 for (const setting of ["journal_mode = wal", "synchronous = full", "wal_autocheckpoint = 4000"]) file.pragma(setting);
-// The trail with the indexes that it has in the host, without which no filter of operators would be quick.
+// The audit log with the indexes that it has in the host, without which no filter of operators would be quick.
 file.exec(`create table trail (tenant text, sequence integer, id text, at text, actor text, trace text, content text, hash text,
   primary key (tenant, sequence)) without rowid;
   create index trail_by_time on trail (tenant, at, sequence);

@@ -11,7 +11,7 @@ export interface LoadProcess {
 }
 
 export function startLoad(): LoadProcess {
-  const child = startScript("load.js");
+  const child = startScript(new URL("load.js", import.meta.url));
   return {
     async run(order) {
       child.send(order);
@@ -31,22 +31,23 @@ export interface BareServer {
 }
 
 export function startBareServer(): Promise<BareServer> {
-  return startServer("bare-server.js");
+  return startServer(new URL("bare-server.js", import.meta.url));
 }
 
 /** The same, which keeps what the host would in a file of its own. */
 export function startKeepingServer(file: string): Promise<BareServer> {
-  return startServer("keeping-server.js", file);
+  return startServer(new URL("keeping-server.js", import.meta.url), file);
 }
 
-async function startServer(script: string, ...args: string[]): Promise<BareServer> {
+/** Starts a script that sends its port once it listens, and ends when it is disconnected. */
+export async function startServer(script: URL, ...args: string[]): Promise<BareServer> {
   const child = startScript(script, ...args);
   const port = (await messageOf(child)) as number;
   return { pid: child.pid ?? 0, port, stop: () => disconnected(child) };
 }
 
-function startScript(name: string, ...args: string[]): ChildProcess {
-  const child = fork(fileURLToPath(new URL(name, import.meta.url)), args);
+function startScript(script: URL, ...args: string[]): ChildProcess {
+  const child = fork(fileURLToPath(script), args);
   killWithThisProcess(child);
   return child;
 }

@@ -60,7 +60,7 @@ export function timeByRoom(profile: CpuProfile, { from, until }: Window): RoomTi
   return times;
 }
 
-/** For each node the nearest room of ours on the way up from it; the garbage collector is nobody's. */
+/** For each node the nearest room of ours on the way up from it; the garbage collector belongs to none. */
 function ownersOf({ nodes }: CpuProfile, rooms: ReadonlyMap<number, string>): Map<number, string> {
   const owners = new Map<number, string>();
   // Parents come before their children.

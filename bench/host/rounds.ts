@@ -46,7 +46,8 @@ export async function measureCell(
   return samples;
 }
 
-async function measure(
+/** One server under one load, for a while. */
+export async function measure(
   load: LoadProcess,
   { pid, port, token }: Server,
   { row, connections, ms }: Omit<Cell, "rounds">,

@@ -1,4 +1,4 @@
-import type { AdminCallName } from "turnpike-host/management";
+import type { AdminCallName } from "turnpike-host/admin-contract";
 import type { HostProcess } from "../support/host-process.ts";
 import {
   alice,
@@ -126,7 +126,7 @@ export function commandsOf(host: HostProcess, token: string, grants: number, now
           const part = await operator.request("verifyAudit", { namespaceId: tenant, rows: 10_000, cursor });
           ({ cursor } = part);
           if (cursor === undefined && !part.isWhole)
-            throw new Error(`the trail is not filled as the host would have: ${part.broken?.why}`);
+            throw new Error(`the audit log is not filled as the host would have: ${part.broken?.why}`);
         } while (cursor !== undefined);
       },
     },

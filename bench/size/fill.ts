@@ -31,7 +31,7 @@ export async function makeTemplates(host: HostProcess): Promise<string> {
   await invokeTool(url, token, "files.read", { path: "notes/today.md" });
   await invokeTool(url, token, "messages.send", { to: principalKey(assistant), payload: { text: "hello" } });
 
-  // Somebody who may ask, and read nothing: their turn is denied and ends with a question.
+  // A caller who may ask, and read nothing: their turn is denied and ends with a question.
   const access = { actor: asker, owner: alice, authority: alice, purposes: [purpose] };
   const { token: askersToken } = await operator.request("createCredential", { namespaceId: tenant, access });
   await operator.request("createGrant", {

@@ -18,7 +18,7 @@ function poll(): void {
   connection.send(request, ({ status }) => {
     if (status !== 200) throw new Error(`/health answers ${status}`);
     longest = Math.max(longest, performance.now() - start);
-    // The answer waits for the one that is under way: a host that stands still delays exactly that one.
+    // The answer waits for the one that is under way: a host that is blocked delays exactly that one.
     if (isAsked) {
       process.send?.(longest);
       [longest, isAsked] = [0, false];

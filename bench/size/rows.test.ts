@@ -17,7 +17,7 @@ const grant: Grant = {
   issuedAt: "2026-01-01T00:00:00Z",
 };
 
-test("rows of the trail go on from its head, each with a hash of the one before, its number and its content", () => {
+test("rows of the audit log continue from its head, each with a hash of the one before, its number and its content", () => {
   const head = { sequence: 7, hash: "f00" };
   const rows = [...auditRows(head, [template, denied], 200, now)];
   let previous = head.hash;
@@ -30,16 +30,16 @@ test("rows of the trail go on from its head, each with a hash of the one before,
   expect(new Set(rows.map(({ strand }) => strand))).toEqual(new Set([3]));
 });
 
-test("the columns of a row of the trail say what its content says, which is canonical", () => {
+test("the columns of a row of the audit log say what its content says, which is canonical", () => {
   for (const { id, at, trace_id, actor, content } of auditRows(
     { sequence: 0, hash: "" },
     [template, denied],
     100,
     now,
   )) {
-    const kept = JSON.parse(String(content)) as typeof event;
-    expect([kept.id, kept.at, kept.traceId, `agent:${kept.actor.agentId}`]).toEqual([id, at, trace_id, actor]);
-    expect(Object.keys(kept)).toEqual(Object.keys(event).toSorted());
+    const stored = JSON.parse(String(content)) as typeof event;
+    expect([stored.id, stored.at, stored.traceId, `agent:${stored.actor.agentId}`]).toEqual([id, at, trace_id, actor]);
+    expect(Object.keys(stored)).toEqual(Object.keys(event).toSorted());
   }
 });
 

@@ -26,7 +26,7 @@ function issuerOf(place: number): PrincipalRef {
 }
 
 /**
- * The trail of a tenant behind its head: each row's hash covers the one before it, its number and its content. Three
+ * The audit log of a tenant behind its head: each row's hash covers the one before it, its number and its content. Three
  * months of it, by a thousand actors, four events a trace, one in a hundred of them denied.
  */
 export function* auditRows(head: Row, templates: readonly Row[], count: number, now: number): Generator<Row> {
@@ -117,9 +117,9 @@ export function grantId(place: number): string {
 }
 
 export function* grantRows(template: Row, count: number, now: number): Generator<Row> {
-  const kept = JSON.parse(String(template["content"])) as Grant;
+  const stored = JSON.parse(String(template["content"])) as Grant;
   for (let place = 0; place < count; place += 1) {
-    const { grant, isRevoked } = grantOf(kept, place, now);
+    const { grant, isRevoked } = grantOf(stored, place, now);
     yield {
       ...template,
       id: grant.id,
@@ -137,7 +137,7 @@ export function* useRows(namespaceId: string, count: number): Generator<Row> {
     yield { namespace_id: namespaceId, grant_id: grantId(place), used: 3 };
 }
 
-/** Results of calls; one in ten is older than results are kept, and has none any more. */
+/** Results of calls; one in ten is past its retention, and has no result any more. */
 export function* replayRows(template: Row, count: number, now: number): Generator<Row> {
   for (let place = 0; place < count; place += 1) {
     yield {
@@ -164,27 +164,27 @@ export function* credentialRows(template: Row, count: number): Generator<Row> {
   }
 }
 
-/** Of ten questions one waits; the others were answered, or nobody did in time. */
+/** Of ten questions one waits; the others were answered, or no one did in time. */
 export function* escalationRows(template: Row, count: number): Generator<Row> {
-  const kept = JSON.parse(String(template["content"])) as { status: string };
+  const stored = JSON.parse(String(template["content"])) as { status: string };
   const states = ["pending", "approved", "denied", "expired"];
   for (let place = 0; place < count; place += 1) {
     const status = place % 10 === 0 ? "pending" : (states[1 + (place % 3)] ?? "denied");
     const requester = agentOf(place % actors);
     const id = `q${(1_000_000 + place).toString(36)}${randomBytes(4).toString("hex")}`;
     const ask = randomBytes(32).toString("hex");
-    const content = JSON.stringify({ ...kept, id, ask, status, requester });
+    const content = JSON.stringify({ ...stored, id, ask, status, requester });
     yield { ...template, id, ask, status, requester: principalKey(requester), content };
   }
 }
 
 /** One inbox, nine of ten messages in it unread. */
 export function* messageRows(template: Row, count: number): Generator<Row> {
-  const kept = JSON.parse(String(template["content"])) as object;
+  const stored = JSON.parse(String(template["content"])) as object;
   const first = Number(template["sequence"]);
   for (let place = 1; place <= count; place += 1) {
     const id = randomUUID();
     const acknowledged_at = place % 10 === 0 ? (template["received_at"] ?? null) : null;
-    yield { ...template, sequence: first + place, id, content: JSON.stringify({ ...kept, id }), acknowledged_at };
+    yield { ...template, sequence: first + place, id, content: JSON.stringify({ ...stored, id }), acknowledged_at };
   }
 }

@@ -9,7 +9,7 @@ import { digits } from "../support/results.ts";
 import { median } from "../support/statistics.ts";
 import { commandsOf } from "./commands.ts";
 
-/** What a command took, and the longest that anybody waited meanwhile. */
+/** What a command took, and the longest that another request waited meanwhile. */
 export interface CommandTimes {
   readonly name: string;
   readonly ms: number;

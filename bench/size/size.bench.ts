@@ -1,4 +1,4 @@
-// A host with much data: how long every operator's command takes, and how long it holds up everybody else.
+// A host with much data: how long every operator's command takes, and how long it holds up all others.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

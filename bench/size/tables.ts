@@ -18,7 +18,7 @@ export interface Tables {
 /** Few enough for the parameters that a statement may have on either database. */
 const rowsAtOnce = 200;
 
-/** Opens an SQLite file for filling: nothing is synced, because nothing is promised to anybody. */
+/** Opens an SQLite file for filling: nothing is synced, because nothing is promised to anyone. */
 export function openSqliteTables(path: string): Tables {
   const file = new SqliteDatabase(path);
   for (const setting of ["journal_mode = off", "synchronous = off", "cache_size = -200000"]) file.pragma(setting);

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, openSync, readFileSync } from "node:fs";
+import { mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { createAdminClient, type AdminClient } from "turnpike-host/management";
+import { createAdminClient, type AdminClient } from "turnpike-host/admin-contract";
 
 /** A host that runs as a process of its own, as people run it. */
 export interface HostProcess {
@@ -27,6 +27,8 @@ export interface HostOptions {
   /** Runs the files that were compiled, not their bundle, which is one room to a profile. */
   readonly isUnbundled?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** What its configuration file says. */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 /** No limit may refuse the load: what is measured is what the host can do, not what it is told to allow. */
@@ -39,7 +41,6 @@ const settings: Readonly<Record<string, string | number>> = {
   // A host that is too slow for its load would answer 408 to requests that it has not read yet.
   "limits.headersMs": 600_000,
   "limits.bodyMs": 600_000,
-  "runtime.kind": "scripted",
 };
 
 const command = [join(process.cwd(), "packages/host/bin/turnpike.js")];
@@ -57,8 +58,9 @@ export function sqliteFile(folder: string): string {
 
 /** Starts `turnpike serve` on a free port, everything else as it comes. Its log goes to a file, as it would in a service. */
 export async function startHost(options: HostOptions): Promise<HostProcess> {
-  const { folder, database, nodeFlags = [], isUnbundled = false, env } = options;
+  const { folder, database, nodeFlags = [], isUnbundled = false, env, config } = options;
   mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify({ runtime: { kind: "scripted" }, ...config }));
   const log = openSync(join(folder, "host.log"), "a");
   const flags = Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
   const where = database === undefined ? [] : ["--database", database];

@@ -16,13 +16,13 @@ export interface Subject {
 const isQuick = process.argv.includes("--quick");
 const plan = isQuick ? { warmUpMs: 600, rounds: 5, batchMs: 50 } : { warmUpMs: 1500, rounds: 11, batchMs: 100 };
 
-/** The last result ends up here, so that no call can be left out because nobody looks at what it returns. */
+/** The last result ends up here, so that no call can be left out because its result is unused. */
 const last: { result: unknown } = { result: undefined };
 
 /**
  * Measures the subjects in turn, round after round in one process, in microseconds of processor time, which other
  * processes do not change much. Nothing collects garbage on purpose: that throws compiled code away, too, and what follows
- * would be measured while it is compiled again. Every second round goes backwards, so that nobody always comes behind the
+ * would be measured while it is compiled again. Every second round goes backwards, so that no side always comes behind the
  * same neighbour.
  */
 export async function measureSubjects(title: string, subjects: readonly Subject[]): Promise<Section> {

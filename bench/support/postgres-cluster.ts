@@ -1,5 +1,5 @@
 // A real PostgreSQL with its own settings, which sync every commit to the disk. A process of its own, because the package
-// installs exit hooks; it ends with whoever started it.
+// installs exit hooks; it ends with the process that started it.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ process.once("disconnect", async () => {
   rmSync(folder, { recursive: true, force: true });
   process.exit(0);
 });
-// Ctrl-C reaches everybody; whoever started this says when it ends.
+// Ctrl-C reaches every process; the one that started this says when it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.removeAllListeners(signal).on(signal, () => {});
 
 await server.initialise();

@@ -7,7 +7,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A connection that is kept open; one request at a time. */
+/** A connection that stays open; one request at a time. */
 export interface RawConnection {
   /** Sends a whole request, head and body, and hands over its answer. */
   send(request: string, onAnswer: (answer: Answer) => void): void;
@@ -17,7 +17,7 @@ export interface RawConnection {
 const headEnd = Buffer.from("\r\n\r\n");
 const chunksEnd = Buffer.from("0\r\n\r\n");
 
-/** Opens a connection. A connection that breaks while somebody waits for an answer is reported to `onError`. */
+/** Opens a connection. A connection that breaks while a caller waits for an answer is reported to `onError`. */
 export async function openConnection(port: number, onError: (error: Error) => void): Promise<RawConnection> {
   const socket = await connected(port);
   let received: Buffer = Buffer.alloc(0);

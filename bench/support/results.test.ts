@@ -93,7 +93,7 @@ test("the page says when, where and with what, then the goals, then every table"
   expect(resultsPage({ ...circumstances, isQuick: false }, sections)).not.toContain("quick");
 });
 
-test("what another Node came to stands beside a goal of the same name and unit", () => {
+test("what another Node came to is shown beside a goal of the same name and unit", () => {
   const circumstances = { date: "2026-02-01", machine: "2 x arm64", versions: { node: "24.1.0" }, isQuick: false };
   const sections = [{ title: "First", head: ["what"], rows: [["one"]], goals: [rate, cpu] }];
   const goals = [

@@ -4,7 +4,7 @@ import { markdownTable } from "./tables.ts";
 type Row = Readonly<Record<string, string>>;
 
 /**
- * Puts what the benchmarks measured into the page about sizing: between `<!-- measured: rates -->` and `<!-- end -->` stands
+ * Puts what the benchmarks measured into the page about sizing: between `<!-- measured: rates -->` and `<!-- end -->` is
  * what is made here, so the page can say nothing else than the results.
  */
 export function withMeasured(page: string, results: string): string {

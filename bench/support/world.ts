@@ -13,8 +13,16 @@ const capabilities = [
   { resource: { namespace: "service.messaging", path: [] }, actions: ["*"], scope: "descendants" },
 ];
 
-/** Lets an agent in, as an operator would, and writes the file that it will read. Returns the agent's token. */
-export async function openWorld({ url, operator }: HostProcess): Promise<string> {
+/**
+ * Lets an agent in, as an operator would, and writes the file that it will read. It may do everything with `further` resources as
+ * well, and has the tool namespaces `enabled`. Returns the agent's token.
+ */
+export async function openWorld(
+  { url, operator }: HostProcess,
+  further: readonly { namespace: string; path: readonly string[] }[] = [],
+  enabled: readonly string[] = [],
+): Promise<string> {
+  const more = further.map((resource) => ({ resource, actions: ["*"], scope: "descendants" }) as const);
   const access = { actor: assistant, owner: alice, authority: alice, purposes: [purpose] };
   const { token } = await operator.request("createCredential", { namespaceId: tenant, access });
   await operator.request("createGrant", {
@@ -22,11 +30,11 @@ export async function openWorld({ url, operator }: HostProcess): Promise<string>
     namespaceId: tenant,
     subject: assistant,
     issuer: alice,
-    capabilities,
+    capabilities: [...capabilities, ...more],
     constraints: {},
     issuedAt: new Date(Date.now() - 60_000).toISOString(),
   });
-  const update = { enable: ["files", "messages"] };
+  const update = { enable: ["files", "messages", ...enabled] };
   await operator.request("changeNamespaces", { namespaceId: tenant, actor: assistant, update });
   await invokeResource(url, token, "create", notePath, { content: "- milk\n- bread\n" });
   return token;

@@ -14,7 +14,7 @@ const tools = {
     run: ({ to, cc = [], bcc = [] }) => `mailed ${[...to, ...cc, ...bcc].join(", ")}`,
   },
   pay: {
-    description: "Pays somebody.",
+    description: "Pays a recipient.",
     properties: { recipient: { ...text, description: "An IBAN." }, amount: { type: "number" }, reference: text },
     required: ["recipient", "amount"],
     run: ({ recipient, amount }) => `paid ${amount} to ${recipient}`,

@@ -23,7 +23,7 @@ async function answer(prompt) {
   }
 }
 
-/** A denial is a result of its call: the model reads why, and goes on without it. */
+/** A denial is a result of its call: the model reads why, and continues without it. */
 function show({ toolResults }) {
   for (const { toolName, input, output } of toolResults) {
     const outcome = output.isError ? output.content.map(({ text }) => text).join("\n") : "done";

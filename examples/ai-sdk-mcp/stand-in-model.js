@@ -1,4 +1,4 @@
-// Stands in for a model: needs no key and no network, and always does the same. It lists the notes, tries the diary, and
+// Takes the place of a model: needs no key and no network, and always does the same. It lists the notes, tries the diary, and
 // says what came of it.
 import { MockLanguageModelV3 } from "ai/test";
 

@@ -28,7 +28,7 @@ read_file() {
 echo "# An allowed call"
 read_file "todo-$run" notes/todo.md | pick '"(status|content)":"[^"]+"'
 
-echo "# The same call again: its id is known, so the answer is the one that was kept, and nothing is done twice"
+echo "# The same call again: its id is known, so the answer is the one that was stored, and nothing is done twice"
 read_file "todo-$run" notes/todo.md --include | pick '^idempotency-replayed: true|"(status|content)":"[^"]+"'
 
 echo "# A denied call, and why"

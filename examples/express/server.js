@@ -4,7 +4,7 @@ import { toNodeHandler } from "srvx/node";
 import { gate } from "./gate.js";
 
 const app = express();
-// `all` leaves the path whole, which `use` does not. It stands before every body parser: the gate reads bodies itself.
+// `all` leaves the path whole, which `use` does not. It comes before every body parser, because the gate reads bodies itself.
 app.all("/api/turnpike/{*path}", toNodeHandler(gate));
 app.use(express.json());
 app.get("/", (_request, response) => void response.send("The app's own page."));

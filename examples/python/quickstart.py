@@ -35,8 +35,8 @@ def reading(path):
 def invoke(call):
     result, headers = ask("/v1/tools/invoke", call)
     said = result["output"]["content"] if result["status"] == "succeeded" else result["error"]["code"]
-    kept = ", as kept from the first time" if headers.get("idempotency-replayed") else ""
-    print(f"call: {result['status']}, {said.strip()!r}{kept}")
+    stored = ", as stored the first time" if headers.get("idempotency-replayed") else ""
+    print(f"call: {result['status']}, {said.strip()!r}{stored}")
 
 
 def turn(path):
@@ -58,4 +58,4 @@ try:
 except HTTPError as error:
     sys.exit(f"{error.code}: {error.read().decode()}")
 except URLError as error:
-    sys.exit(f"Nobody answers at {URL}: {error.reason}")
+    sys.exit(f"No host answers at {URL}: {error.reason}")

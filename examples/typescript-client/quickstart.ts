@@ -50,7 +50,7 @@ try {
   await read("private/diary.md");
   await readInTurn("notes/todo.md");
 } catch (error) {
-  // Nobody answered, or the request itself was refused: an unknown token, too many requests.
+  // No host answered, or the request itself was refused: an unknown token, too many requests.
   if (!(error instanceof ServiceClientError)) throw error;
   console.error(`${error.code}: ${error.message}`);
   process.exitCode = 1;

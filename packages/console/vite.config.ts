@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { type AdminRoute, adminRoutes } from "turnpike-host/management";
+import { type AdminRoute, adminRoutes } from "turnpike-host/admin-contract";
 import { defineConfig } from "vite";
 
 /** What the page knows of the routes: how to send a call, and who may. The schemas would be most of its size. */

@@ -1,4 +1,4 @@
-// What somebody does in their first hour who has the packed packages and an empty folder, step after step. To add a step, add
+// What a newcomer does in the first hour who has the packed packages and an empty folder, step after step. To add a step, add
 // a row: each finds what those before it left.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -115,7 +115,7 @@ const steps: readonly Step[] = [
     },
   },
   {
-    name: "why names the grants that were looked at, and the command that would allow it",
+    name: "why names the grants that were read, and the command that would allow it",
     async run({ demo, type }) {
       const act =
         "--actor agent:assistant --owner human:alice --purpose demo --action read --resource files/private/diary.md";
@@ -125,7 +125,7 @@ const steps: readonly Step[] = [
     },
   },
   {
-    name: "a turn that waits for an answer goes on after a yes, by the lines of the screen",
+    name: "a turn that waits for an answer resumes after an approval, by the lines of the screen",
     async run({ demo, type }) {
       const [token] = linesOf(demo(), "export");
       const [start = "", approve = "", follow = ""] = linesOf(demo(), "npx").filter((line) => !/console/.test(line));
@@ -140,7 +140,7 @@ const steps: readonly Step[] = [
     },
   },
   {
-    name: "the audit trail is whole, and doctor has nothing to say about what runs",
+    name: "the audit log is whole, and doctor has nothing to say about what runs",
     async run({ demo, type }) {
       expect((await type(`turnpike audit verify --tenant demo --url ${demo().url}`)).stdout).toMatch(/is whole/);
       expect((await type("turnpike doctor --port 0")).stdout).not.toContain("BAD");

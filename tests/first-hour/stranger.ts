@@ -5,7 +5,7 @@ import { makeFolder, startHostProcess, type HostProcess } from "../support/host-
 import { repository } from "../support/repository.ts";
 import type { Printed } from "../support/terminal.ts";
 
-/** Somebody who has the two tarballs, an empty folder, and the Node that runs this. */
+/** A newcomer who has the two tarballs, an empty folder, and the Node that runs this. */
 export interface Stranger {
   readonly folder: string;
   /** The tarballs by the names of their packages. */

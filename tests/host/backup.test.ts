@@ -29,7 +29,7 @@ async function startLargeHost(): Promise<HostProcess> {
   return startHostProcess({ folder });
 }
 
-/** Issues grants until the host is gone; keeps the ids of those that were acknowledged. */
+/** Issues grants until the host is gone; collects the ids of those that were acknowledged. */
 async function issueOn(host: HostProcess, issued: string[]): Promise<void> {
   for (let place = 0; ; place += 1) {
     try {
@@ -68,14 +68,14 @@ function startBackup(host: HostProcess, file: string, ...more: string[]) {
 }
 
 describe("a backup", () => {
-  test("of a host under load has what was acknowledged before, is its owner's alone, and is on the trail", async () => {
+  test("of a host under load has what was acknowledged before, is its owner's alone, and is in the audit log", async () => {
     const host = await startHostProcess({ folder: makeFolder() });
     const issued: string[] = [];
     const load = issueOn(host, issued);
     await eventually(() => expect(issued.length).toBeGreaterThan(5));
     const before = [...issued];
-    const made = (await commandJson(host, words`backup kept.db`)) as { bytes: number; newestAt: string };
-    const file = join(host.folder, "kept.db");
+    const made = (await commandJson(host, words`backup saved.db`)) as { bytes: number; newestAt: string };
+    const file = join(host.folder, "saved.db");
     expect(statSync(file)).toMatchObject({ size: made.bytes });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { events } = (await commandJson(host, words`audit list --tenant operators`)) as {
@@ -86,24 +86,24 @@ describe("a backup", () => {
     await host.stop("SIGKILL");
     await load;
     await checkBackup(file, "full");
-    const kept = await grantsIn(file);
-    expect(before.filter((id) => !kept.has(id))).toEqual([]);
+    const saved = await grantsIn(file);
+    expect(before.filter((id) => !saved.has(id))).toEqual([]);
     expect(existsSync(`${file}-wal`)).toBe(false);
   });
 
   test("is not written over another file, unless that is forced, and is refused for what is none", async () => {
     const host = await startHostProcess({ folder: makeFolder() });
-    const file = join(host.folder, "kept.db");
+    const file = join(host.folder, "saved.db");
     writeFileSync(file, "something else");
-    expect(await command(host, words`backup kept.db`)).toEqual({
+    expect(await command(host, words`backup saved.db`)).toEqual({
       code: 2,
       stdout: "",
-      stderr: "kept.db is there already. Name another file, or add --force to replace it.\n",
+      stderr: "saved.db is there already. Name another file, or add --force to replace it.\n",
     });
     expect(statSync(file).size).toBe(14);
-    const forced = await command(host, words`backup kept.db --force`);
+    const forced = await command(host, words`backup saved.db --force`);
     expect([forced.code, forced.stderr]).toEqual([0, ""]);
-    expect(forced.stdout).toMatch(/^Copied [\d.]+ [KM]iB to kept\.db\. The newest event in it is of \d{4}-\S+Z\.\n/);
+    expect(forced.stdout).toMatch(/^Copied [\d.]+ [KM]iB to saved\.db\. The newest event in it is of \d{4}-\S+Z\.\n/);
     await checkBackup(file, "full");
     expect(readdirSync(host.folder).filter((name) => name.includes(".part"))).toEqual([]);
     await host.stop();
@@ -114,14 +114,14 @@ describe("a backup", () => {
         "When the host is stopped, add --stopped and name its file with --database.\n",
     ]);
     expect((await commandWith(host.folder, words`backup other.db --stopped`)).code).toBe(0);
-    expect(await expectNothingHalf(host.folder)).toEqual(["kept.db", "other.db"]);
+    expect(await expectNothingHalf(host.folder)).toEqual(["other.db", "saved.db"]);
   });
 
   test("is for admins of all tenants, and a PostgreSQL's is made by its own tools", async () => {
     const database = await newLocation("postgres");
     const args = ["serve", "--port", "0", "--database", database];
     const host = await startHostProcess({ folder: makeFolder(), args });
-    const { code, stderr } = await command(host, words`backup kept.db`);
+    const { code, stderr } = await command(host, words`backup saved.db`);
     expect([code, stderr]).toEqual([
       1,
       "Refused (conflict): This host's database is a PostgreSQL, which has tools of its own: use pg_dump, or its archive.\n" +
@@ -129,7 +129,7 @@ describe("a backup", () => {
     ]);
     const { token } = await makeCredential(host);
     expect((await ask(host.url, "/admin/v1/backup", { token, body: {} })).status).toBe(403);
-    expect(existsSync(join(host.folder, "kept.db"))).toBe(false);
+    expect(existsSync(join(host.folder, "saved.db"))).toBe(false);
   });
 
   test("that breaks off, or is shorter than announced, or is no database, has no name", async () => {
@@ -152,7 +152,7 @@ describe("a backup", () => {
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
       const { port } = server.address() as { port: number };
       const env = { TURNPIKE_ADMIN_TOKEN: "tp_0" };
-      const printed = await commandWith(folder, words`backup kept.db --url http://127.0.0.1:${String(port)}`, env);
+      const printed = await commandWith(folder, words`backup saved.db --url http://127.0.0.1:${String(port)}`, env);
       server.close();
       expect(printed).toEqual({ code: 1, stdout: "", stderr: says });
       expect(readdirSync(folder)).toEqual([]);
@@ -166,8 +166,9 @@ describe("a backup", () => {
       () => readdirSync(host.folder).some((name) => name.endsWith(".part")),
     ].entries()) {
       const current = round === 0 ? host : await startHostProcess({ folder: host.folder });
-      const backup = startBackup(current, "kept.db");
-      await eventually(() => expect(isReady()).toBe(true));
+      const backup = startBackup(current, "saved.db");
+      // One that was made before anyone saw it is whole.
+      await eventually(() => expect(isReady() || backup.child.exitCode !== null).toBe(true));
       await current.stop("SIGKILL");
       await backup.ended;
       await expectNothingHalf(host.folder);
@@ -179,7 +180,7 @@ describe("a backup", () => {
     expect((await grantsIn(join(host.folder, "last.db"), "large")).size).toBe(300);
   });
 
-  test("whose command is killed or interrupted leaves no file of its name, and the host goes on", async () => {
+  test("whose command is killed or interrupted leaves no file of its name, and the host continues", async () => {
     const host = await startLargeHost();
     for (const signal of ["SIGKILL", "SIGINT"] as const) {
       const { child, ended } = startBackup(host, `${signal}.db`);

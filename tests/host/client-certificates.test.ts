@@ -49,7 +49,7 @@ async function makeCredential(namespaceId: string, access: object): Promise<stri
 const statusOf = async (path: string, sent: SentOverTls): Promise<number> => (await ask(path, sent)).status;
 
 describe("over TLS, a credential that names a client certificate", () => {
-  test("admits an agent that shows the certificate, with the token and without, and nobody else", async () => {
+  test("admits an agent that shows the certificate, with the token and without, and no one else", async () => {
     const access = { actor: assistant, owner: olga, purposes: ["work"], certificate: "uri:spiffe://acme/assistant" };
     const token = await makeCredential("acme", access);
     const { agent, operator } = world;

@@ -33,7 +33,7 @@ describe("a host whose clock is set", () => {
     const { status, error } = answer.body as { status?: string; error?: { code: string } };
     return error?.code ?? status ?? "";
   };
-  /** Asks for a yes to an act, and says yes or no. */
+  /** Asks for an approval of an act, and approves or denies it. */
   const answerAct = async (token: string, tenant: string, line: string, answer: "approve" | "deny"): Promise<void> => {
     const body = appendCall(`ask-${line}`, "t", { line });
     const asked = await ask(host.url, "/v1/tools/invoke", { token, headers: traced, body });
@@ -52,40 +52,40 @@ describe("a host whose clock is set", () => {
     const once = await makeEffectTenant(host, { tenant: "once", maxUses: 1 });
     expect(await codeOf(once, "once-1")).toBe("succeeded");
     const guarded = await makeEffectTenant(host, { tenant: "guarded", approval: "each" });
-    await answerAct(guarded, "guarded", "yes", "approve");
+    await answerAct(guarded, "guarded", "approved", "approve");
     await answerAct(guarded, "guarded", "no", "deny");
-    expect(await codeOf(guarded, "yes-1", "yes")).toBe("succeeded");
+    expect(await codeOf(guarded, "approved-1", "approved")).toBe("succeeded");
     for (const aheadMs of [-hourMs, hourMs / 2, -2 * hourMs]) {
       await host.setClock(aheadMs);
       expect({
         grant: await codeOf(revoked, `revoked ${aheadMs}`),
         credential: await codeOf(gone.token, `gone ${aheadMs}`),
         uses: await codeOf(once, `once ${aheadMs}`),
-        yes: await codeOf(guarded, `yes ${aheadMs}`, "yes"),
+        approved: await codeOf(guarded, `approved ${aheadMs}`, "approved"),
         no: await codeOf(guarded, `no ${aheadMs}`, "no"),
       }).toEqual({
         grant: "tool_unavailable",
         credential: "unauthenticated",
         uses: "grant_exhausted",
-        yes: "approval_required",
+        approved: "approval_required",
         no: "approval_denied",
       });
     }
   });
 
-  test("back by a day leaves a question closed that nobody answered in time", async () => {
+  test("back by a day leaves an escalation closed that was not answered in time", async () => {
     const token = await makeEffectTenant(host, { tenant: "late", approval: "each" });
     await codeOf(token, "late-1");
     const list = async () => {
       const { body } = await operate("/escalations?namespaceId=late");
       return (body as { escalations: { id: string; ask: string; status: string }[] }).escalations;
     };
-    const [question] = await list();
+    const [escalation] = await list();
     await host.setClock(24 * hourMs + 60_000);
     expect(await codeOf(token, "late-2", "late-1")).toBe("approval_expired");
     await host.setClock(0);
     expect((await list()).map(({ status }) => status)).toEqual(["expired"]);
-    const answer = { namespaceId: "late", id: question?.id, ask: question?.ask };
+    const answer = { namespaceId: "late", id: escalation?.id, ask: escalation?.ask };
     expect((await operate("/escalations/approve", answer)).status).toBe(409);
   });
 
@@ -100,7 +100,7 @@ describe("a host whose clock is set", () => {
     ]);
   });
 
-  test("keeps a session that goes on, and ends for good one that it found to be over", async () => {
+  test("retains a session that is still used, and ends for good one that it found to be over", async () => {
     const begin = async (): Promise<Record<string, string>> => {
       const begun = await ask(host.url, "/admin/v1/sessions", {
         headers: { origin: host.url },
@@ -121,7 +121,7 @@ describe("a host whose clock is set", () => {
     expect(await statusOf(before)).toBe(401);
   });
 
-  test("goes on with a turn as if nothing had happened, and finds it by its time", async () => {
+  test("resumes a turn as if nothing had happened, and finds it by its time", async () => {
     const token = await makeEffectTenant(host, { tenant: "turns" });
     const stateOf = async (id: string) =>
       (await ask(host.url, `/v1/turns/${id}`, { token })).body as { status: string; startedAt: string };
@@ -147,7 +147,7 @@ describe("a host whose clock is set", () => {
   });
 });
 
-test("a rate limit does not lock anybody out when the clock is set back", async () => {
+test("a rate limit does not lock anyone out when the clock is set back", async () => {
   const limits = { "limits.requestsPerSecond": "5", "limits.burst": "5" };
   const host = await startSteppedHost(makeFolder(), "effect-host.js", limits);
   const { token } = await makeCredential(host);
@@ -161,7 +161,7 @@ test("a rate limit does not lock anybody out when the clock is set back", async 
   await host.stop();
 });
 
-test("hosts whose clocks are hours apart run no turn twice, and one goes on with those of the other", async () => {
+test("hosts whose clocks are hours apart run no turn twice, and one resumes those of the other", async () => {
   const folder = makeFolder();
   const database = await newLocation("postgres");
   const start = (clock: string, aheadMs: number): Promise<SteppedHost> =>

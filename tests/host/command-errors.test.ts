@@ -7,7 +7,7 @@ import { command, commandJson, commandWith, misused, said, startAskingHost, word
 
 let host: HostProcess;
 let token: string;
-/** Where nobody listens. */
+/** A port where no server listens. */
 const deserted = "http://127.0.0.1:2";
 
 beforeAll(async () => {
@@ -162,7 +162,7 @@ describe("a host is found", () => {
     { env: { TURNPIKE_LISTEN_PORT: "2" }, says: `${deserted} (TURNPIKE_LISTEN_PORT)` },
     { config: { listen: { port: 2 } }, env: {}, says: `${deserted} (turnpike.config.json)` },
   ]) {
-    test(`or where it was looked for is said: ${row.says}`, async () => {
+    test(`or where it was searched is said: ${row.says}`, async () => {
       const folder = makeFolder();
       writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify(row.config ?? {}));
       for (const args of [words`grant list --tenant acme`, words`tools list --token tp_x`]) {
@@ -241,7 +241,7 @@ describe("what is probably a mistake", () => {
     expect(await hintTo("auditor", ["--tenant", "other"], "acne")).not.toContain("acme");
   });
 
-  test("is said of a question, too, in JSON when that is asked for", async () => {
+  test("is said of a request, too, in JSON when that is asked for", async () => {
     const args = words`why --tenant acne --actor agent:a --purpose p --action read --resource files --json`;
     const { code, stderr } = await command(host, args);
     expect(code).toBe(0);
@@ -250,7 +250,7 @@ describe("what is probably a mistake", () => {
     });
   });
 
-  test("is not looked for when the flags are wrong by themselves", async () => {
+  test("is not searched when the flags are wrong by themselves", async () => {
     const { stderr } = await command(host, [...grant.slice(0, 4), ...words`--to bob --from a --resource x --action y`]);
     expect(stderr).toMatch(/^--to bob: expected /);
   });

@@ -8,19 +8,25 @@ import { commandWith, words } from "../support/terminal.ts";
 /** Every command that does something, as it is typed; the test below finds out whether one is missing. */
 const commands = [
   "serve",
+  "database epoch",
   "doctor",
   "backup",
   "restore",
+  "database accept-loss",
   "openapi",
   "completion",
   "why",
   "console",
+  "login",
+  "logout",
+  "whoami",
+  ..."list show use delete".split(" ").map((verb) => `context ${verb}`),
   "mcp",
   "mcp suggest",
   "mcp review",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
-  ..."create operator list revoke rotate".split(" ").map((verb) => `credential ${verb}`),
+  ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
   ..."create derive list revoke export apply import".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call try".split(" ").map((verb) => `tools ${verb}`),
@@ -103,6 +109,7 @@ describe("the help of", () => {
 /** Commands that talk to no host. */
 const withoutHost = new Set([
   "serve",
+  "database epoch",
   "doctor",
   "openapi",
   "completion",
@@ -110,10 +117,13 @@ const withoutHost = new Set([
   "mcp",
   "mcp suggest",
   "audit key rotate",
+  "login",
+  "logout",
+  ..."list show use delete".split(" ").map((verb) => `context ${verb}`),
 ]);
 
 describe("the example of", () => {
-  // Nobody listens there: a command that is understood gets as far as that.
+  // No server listens there: a command that is understood gets as far as that.
   const env = { TURNPIKE_TOKEN: "tp_x", TURNPIKE_ADMIN_TOKEN: "tp_x" };
   for (const command of commands.filter((name) => !withoutHost.has(name))) {
     test(`${command} is understood`, async () => {
@@ -134,6 +144,11 @@ describe("the example of", () => {
     // There is no such backup, and no database whose key could be replaced.
     { command: "restore", more: [], code: 2 },
     { command: "audit key rotate", more: [], code: 2 },
+    // There is no token on standard input, and no one has signed in.
+    { command: "login", more: [], code: 2 },
+    { command: "logout", more: [], code: 2 },
+    { command: "context list", more: [], code: 0 },
+    ..."show use delete".split(" ").map((verb) => ({ command: `context ${verb}`, more: [], code: 2 })),
   ]) {
     test(`${command} is understood`, async () => {
       writeFileSync(join(folder, "token"), "tp_x");
@@ -186,6 +201,9 @@ test("a command that talks to a host loads nothing that only a host needs, so th
   // A file of the bundle names those that it is made of.
   const bundled = [...files.matchAll(/"file:\/\/([^"]+\/dist\/command\/[^"]+)"/g)].map(([, file = ""]) => file);
   const loaded = [files, ...bundled.map((file) => readFileSync(file, "utf8"))].join("");
+  // Every file that is loaded by itself costs as much as a large part of the bundle.
+  const compiled = files.matchAll(/"url":"file:\/\/[^"]+\/packages\/((?:host|turnpike)\/dist\/(?!command\/)[^"]+)"/g);
+  expect(Array.from(compiled, ([, file]) => file)).toEqual(["host/dist/cli/command-file.js"]);
   expect(loaded).toContain("node_modules/zod/");
   expect(loaded).toContain("node_modules/commander/");
   const ofHosts = "libsql pg kysely ai pino prom-client srvx jose @modelcontextprotocol @opentelemetry re2js".split(

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { anyDatabase } from "../../packages/host/test/databases.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import type { HostProcess } from "../support/host-process.ts";
 import { assistant, makeCredential, makeGrant } from "../support/host-world.ts";
@@ -23,7 +23,7 @@ function seen({ stdout, stderr }: Printed): { lines: number; obeyed: string | un
 
 const harmless = { obeyed: undefined };
 
-describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) => {
+describe.each(anyDatabase)("what others wrote is only shown, on %s", (kind) => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -114,7 +114,7 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     for (const printed of [answered, followed, failed]) expect(seen(printed)).toMatchObject(harmless);
   });
 
-  test("the id, the events and the question of a turn that goes on alone", async () => {
+  test("the id, the events and the escalation of a turn that runs without its caller", async () => {
     const message = JSON.stringify({ ask: { reason: hostile, requestedAuthority: { capabilities: [capability] } } });
     const start = words`turn start --id ${hostile} --agent assistant --from human:alice --purpose support --message ${message}`;
     const started = await command(host, start, token);
@@ -179,7 +179,7 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     for (const printed of [created, snapshot]) expect(seen(printed)).toMatchObject(harmless);
   });
 
-  test("the trace and the action that an agent chose, on the trail", async () => {
+  test("the trace and the action that an agent chose, in the audit log", async () => {
     const headers = { "x-trace-id": encodeURIComponent(hostile) };
     const operation = { operationId: "o1", action: hostile, resource: { namespace: "mail", path: [hostilePath] } };
     expect((await ask(host.url, "/v1/resources/invoke", { token, headers, body: operation })).body).toMatchObject({

@@ -11,7 +11,7 @@ import { startAskingHost } from "../support/terminal.ts";
 let host: HostProcess;
 /** The assistant's token; she holds no grant. */
 let token: string;
-/** Where nobody listens. */
+/** A port where no server listens. */
 const deserted = "http://127.0.0.1:2";
 
 beforeAll(async () => {
@@ -24,6 +24,7 @@ const operatorCommands = [
   words`credential create --tenant acme --actor agent:a --purpose p`,
   words`credential operator --name human:mallory`,
   words`credential list`,
+  words`credential show 0123456789abcdef`,
   words`credential revoke 0123456789abcdef`,
   words`credential rotate 0123456789abcdef`,
   words`grant create --tenant acme --to agent:assistant --from human:alice --resource files --action *`,
@@ -128,7 +129,8 @@ describe("without a token, or with one that is not good", () => {
     test(`${args.join(" ")} says that it needs a credential, and which variable holds it`, async () => {
       expect(await commandWith(host.folder, [...args, "--url", host.url])).toEqual(
         misused(
-          "This acts with a credential: set TURNPIKE_TOKEN, or give --token. `turnpike credential create` makes one.",
+          "This acts with a credential: set TURNPIKE_TOKEN, or sign in with its token: turnpike login",
+          "An operator makes one: turnpike credential create --help",
         ),
       );
     });
@@ -143,7 +145,7 @@ describe("without a token, or with one that is not good", () => {
     );
   });
 
-  // What somebody gets who puts the whole output of `credential create` into the variable.
+  // What a reader gets who puts the whole output of `credential create` into the variable.
   const pasted = "The token, shown this once:\ntp_0123456789abcdef_secret";
 
   test("a text that is no token is not shown, and is not taken for a host that is away", async () => {
@@ -208,6 +210,10 @@ describe("what is not there", () => {
       printed: refused("Refused (not_found): There is no credential of this id.", list),
     },
     {
+      args: words`credential show nothing`,
+      printed: refused("Refused (not_found): There is no credential of this id.", list),
+    },
+    {
       args: words`grant revoke nothing --tenant acme`,
       printed: refused("Refused (not_found): There is no grant of this id in this tenant.", list),
     },
@@ -225,7 +231,7 @@ describe("what is not there", () => {
     },
     {
       args: words`why --tenant acme --trace nothing`,
-      printed: refused("Refused (not_found): There is no denial on the trail of this trace.", list),
+      printed: refused("Refused (not_found): There is no denial of this trace in the audit log.", list),
     },
   ]) {
     test(`${args.join(" ")} says so, and where to look`, async () => {
@@ -252,7 +258,7 @@ describe("what is not there", () => {
     expect(await command(host, args)).toEqual(
       refused(
         "Refused (conflict): id: expected an id that no grant of this tenant has.",
-        "Look again with the matching `list` command.",
+        "Check again with the matching `list` command.",
       ),
     );
   });
@@ -265,7 +271,7 @@ describe("what is not there", () => {
       const again = await command(host, args);
       expect(again).toMatchObject({ code: 1, stdout: "" });
       expect(again.stderr).toMatch(
-        /^Refused \(conflict\): .*revoked before.*\nLook again with the matching `list` command\.\n$/,
+        /^Refused \(conflict\): .*revoked before.*\nCheck again with the matching `list` command\.\n$/,
       );
     }
   });

@@ -57,8 +57,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
 
   test("a process of its own prints and ends as every command here does", async () => {
     const [shown, denied] = await Promise.all([
-      runTurnpike({ folder: host.folder, args: words`grant list --tenant nobody --url ${host.url}` }),
-      runTurnpike({ folder: host.folder, args: words`grant revoke nothing --tenant nobody --url ${host.url}` }),
+      runTurnpike({ folder: host.folder, args: words`grant list --tenant unknown --url ${host.url}` }),
+      runTurnpike({ folder: host.folder, args: words`grant revoke nothing --tenant unknown --url ${host.url}` }),
     ]);
     expect(shown).toEqual({ signal: null, ...said("There are no grants.") });
     expect(denied).toEqual({
@@ -101,7 +101,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const { stdout } = await command(host, words`grant show child --tenant ${tenant}`);
     expect(stdout).toContain("  chain    root (live) > child (revoked)\n");
     expect(stdout).toContain("Nothing was derived from it.\n");
-    expect(stdout).toContain("Nobody used it");
+    expect(stdout).toContain("It was not used");
     expect(await command(host, words`grant show none --tenant ${tenant}`)).toEqual(
       refused(
         "Refused (not_found): There is no grant of this id in this tenant.",
@@ -119,8 +119,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(made.token.split("_")[1]).toBe(made.id);
     expect(await prints(list)).toEqual(
       said(
-        "ID                TENANT   ACTOR            OWNER        PURPOSES         SENDERS  STATE",
-        `0000000000000000  letters  agent:assistant  human:alice  support,billing  anybody  until ${sometime}`,
+        "ID                TENANT   ACTOR            OWNER        PURPOSES         SENDERS  STATE                           LAST USED",
+        `0000000000000000  letters  agent:assistant  human:alice  support,billing  any      until ${sometime}  never`,
       ),
     );
     expect(await prints(words`tools list`, made.token)).toEqual(said("This credential may use no tool."));
@@ -134,9 +134,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support", "billing"] };
     const [time, id] = [expect.any(String) as string, made.id];
-    expect(await json(list)).toEqual({
-      credentials: [{ id, namespaceId: "letters", access, createdAt: time, expiresAt: time, revokedAt: time }],
-    });
+    // When it was last used is written once a minute, so it may be there by now.
+    const { credentials } = await json<{ credentials: ({ lastUsedAt?: string } & object)[] }>(list);
+    expect(credentials.map(({ lastUsedAt: _used, ...rest }) => rest)).toEqual([
+      { id, namespaceId: "letters", access, createdAt: time, expiresAt: time, revokedAt: time },
+    ]);
     expect(await prints(create)).toEqual(said("The token, shown this once:", `tp_0000000000000000_${zeros}`));
   });
 
@@ -145,8 +147,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     await prints([...create, ...words`--evaluates`]);
     expect(await prints(words`credential list --tenant records`)).toEqual(
       said(
-        "ID                TENANT   ACTOR            OWNER            PURPOSES           SENDERS  STATE",
-        "0000000000000000  records  service:gateway  service:gateway  serve (evaluates)  anybody  good",
+        "ID                TENANT   ACTOR            OWNER            PURPOSES           SENDERS  STATE  LAST USED",
+        "0000000000000000  records  service:gateway  service:gateway  serve (evaluates)  any      good   never",
       ),
     );
   });
@@ -156,8 +158,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     await prints([...create, ...words`--sender human:alice --sender human:bob`]);
     expect(await prints(words`credential list --tenant names`)).toEqual(
       said(
-        "ID                TENANT  ACTOR            OWNER            PURPOSES  SENDERS                STATE",
-        "0000000000000000  names   agent:assistant  agent:assistant  support   human:alice,human:bob  good",
+        "ID                TENANT  ACTOR            OWNER            PURPOSES  SENDERS                STATE  LAST USED",
+        "0000000000000000  names   agent:assistant  agent:assistant  support   human:alice,human:bob  good   never",
       ),
     );
     const { credentials } = await json<{ credentials: { access: object }[] }>(words`credential list --tenant names`);
@@ -165,7 +167,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints([...create, ...words`--sender alice`])).toMatchObject({ code: 2 });
   });
 
-  test("credential operator: another operator is let in, and named on the trail", async () => {
+  test("credential operator: another operator is admitted, and named in the audit log", async () => {
     const { token } = await json<{ token: string }>(words`credential operator --name human:carol --expires 1h`);
     const terms = words`--to agent:a --from human:alice --resource files --action read --id g`;
     const args = [...words`grant create --tenant carols --url ${host.url}`, ...terms];
@@ -198,6 +200,49 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(stdout).toMatch(/^[0-9a-f]{16} {2}operators {2}service:operator +service:operator +operator: admin /m);
   });
 
+  test("credential show and revoke --and-everything: what an operator left behind, and the end of it", async () => {
+    const tenant = "inheritance";
+    const { id, token } = await json<{ id: string; token: string }>(words`credential operator --name human:frank`);
+    expect(await prints(words`credential show ${id}`)).toEqual(
+      said(
+        "0000000000000000 in operators",
+        "  state     good",
+        "  actor     human:frank",
+        "  may       operator: admin",
+        `  made      ${sometime}`,
+        "  last used never",
+        "",
+        "It left nothing behind.",
+      ),
+    );
+    const terms = words`--to agent:heir --from human:alice --resource files/will --action read`;
+    for (const name of ["will-1", "will-2"]) {
+      const args = [...words`grant create --tenant ${tenant} --id ${name} --url ${host.url}`, ...terms];
+      expect(await commandWith(host.folder, args, { TURNPIKE_ADMIN_TOKEN: token })).toEqual(said(`Issued ${name}.`));
+    }
+    const shown = await prints(words`credential show ${id} --limit 1`);
+    expect(shown.stdout.split("\n").slice(7)).toEqual([
+      "What it left behind:",
+      "KIND   TENANT       ID      ABOUT",
+      "grant  inheritance  will-1  to agent:heir",
+      `There is more: --cursor grants.11.inheritancewill-1`,
+      "`turnpike credential revoke --and-everything` ends all of it.",
+      "",
+    ]);
+    expect(await json(words`credential show ${id}`)).toMatchObject({
+      credential: { id, namespaceId: "operators" },
+      remaining: ["will-1", "will-2"].map((grantId) => ({ kind: "grant", namespaceId: tenant, grantId })),
+    });
+    expect(await command(host, words`credential revoke ${id}`)).toEqual(said(`Revoked ${id}.`));
+    const end = words`credential revoke ${id} --and-everything`;
+    expect(await command(host, end)).toEqual(said(`Revoked ${id}. Of what it left behind, this ended: 2 grants.`));
+    expect(await command(host, end)).toEqual(said(`Revoked ${id}. Of what it left behind, this ended: nothing.`));
+    expect((await command(host, words`credential show ${id}`)).stdout).toContain("It left nothing behind.\n");
+    expect((await command(host, words`grant list --tenant ${tenant} --state live`)).stdout).toBe(
+      "There are no grants.\n",
+    );
+  });
+
   test("credential rotate: another token, also in the file that had the old one", async () => {
     const { id, token } = await json<{ id: string; token: string }>(words`credential operator --name human:erin`);
     const folder = makeFolder();
@@ -216,7 +261,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const list = words`credential list --url ${host.url}`;
     expect((await commandWith(folder, list, { TURNPIKE_ADMIN_TOKEN: token })).code).toBe(1);
     expect((await commandWith(folder, list, { TURNPIKE_ADMIN_TOKEN: rotated })).code).toBe(0);
-    // Of somebody else, it is in no file.
+    // Of another caller, it is in no file.
     const other = await json<{ id: string }>(words`credential operator --name human:fay`);
     expect((await prints(words`credential rotate ${other.id}`)).stdout).toBe(
       `The new token, shown this once:\ntp_0000000000000000_${zeros}\n`,
@@ -230,7 +275,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await prints(words`audit heads --tenant quiet`)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^There is no trail\.\nLast checkpoint: /) as string,
+      stdout: expect.stringMatching(/^There is no audit log\.\nLast checkpoint: /) as string,
     });
     const token = await enter("busy", { "files/notes": ["create"] }, ["files"]);
     expect((await prints(words`files create notes/a.md --content a`, token)).code).toBe(0);
@@ -260,7 +305,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
   test("principal list, reach show and reach who: who can do what, and by which grants", async () => {
     const of = words`--tenant reaches`;
     expect(await prints([...words`principal list`, ...of])).toEqual(said("There are no principals."));
-    expect(await prints([...words`reach who --resource files/notes`, ...of])).toEqual(said("Nobody can reach it now."));
+    expect(await prints([...words`reach who --resource files/notes`, ...of])).toEqual(
+      said("No principal can reach it now."),
+    );
     expect(await prints([...words`reach show --actor agent:helper --purpose support`, ...of])).toEqual(
       said("agent:helper may act nowhere in reaches now, for support."),
     );
@@ -300,7 +347,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     await prints([...words`grant revoke notes`, ...of]);
     expect(await prints([...words`reach who --resource files/notes/todo.md --action read`, ...of])).toEqual(
-      said("Nobody can reach it now."),
+      said("No principal can reach it now."),
     );
   });
 
@@ -375,8 +422,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints(disable)).toEqual(shows("off", "on", "off"));
     expect(await prints(disable)).toEqual(
       refused(
-        "Refused (conflict): --expected-version: somebody changed these settings since.",
-        "Look again with the matching `list` command.",
+        "Refused (conflict): --expected-version: these settings were changed since.",
+        "Check again with the matching `list` command.",
       ),
     );
   });
@@ -593,10 +640,10 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     const { id = "", ask: hash = "" } = escalations[0] ?? {};
     const approve = words`escalation approve ${id} --tenant asks --expires 1h --uses 1 --ask`;
-    const again = "Look again with the matching `list` command.";
+    const again = "Check again with the matching `list` command.";
     expect(await prints([...approve, "another"])).toEqual(
       refused(
-        "Refused (conflict): --ask: this escalation requests something else. Look at it again before you answer.",
+        "Refused (conflict): --ask: this escalation requests something else. Read it again before you answer.",
         again,
       ),
     );
@@ -607,7 +654,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await prints(words`escalation deny ${id} --tenant asks --reason No.`)).toEqual(
       refused(
-        `Refused (conflict): This escalation was approved as approved-q0000000000000000 ${sometime} by service:operator; it is answered once.`,
+        `Refused (conflict): This escalation was approved as approved-q0000000000000000 ${sometime} by service:operator; it can be answered only once.`,
         again,
       ),
     );
@@ -639,9 +686,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
   test("approval: an act waits, is shown, explained and approved, and runs once", async () => {
     const grant = words`--to agent:assistant --from human:alice --resource files/notes --action create read`;
     expect(
-      await prints([...words`grant create --tenant yes --approval each --id guarded --depth 1`, ...grant]),
+      await prints([...words`grant create --tenant guarded --approval each --id guarded --depth 1`, ...grant]),
     ).toEqual(said("Issued guarded."));
-    const derive = words`grant derive guarded --tenant yes --to agent:helper`;
+    const derive = words`grant derive guarded --tenant guarded --to agent:helper`;
     expect(await prints([...derive, ...words`--approval each`])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("expected --resource and --action together"),
@@ -651,16 +698,16 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints([...derive, ...narrow, ...words`--approval each --id below`])).toEqual(
       said("Issued below, derived from guarded."),
     );
-    expect((await prints(words`grant list --tenant yes --to agent:assistant`)).stdout).toContain(
+    expect((await prints(words`grant list --tenant guarded --to agent:assistant`)).stdout).toContain(
       "  create,read files/notes/** (needs approval)  delegable 1",
     );
 
-    const token = await enter("yes");
+    const token = await enter("guarded");
     const create = words`files create notes/todo.md --content ${"Water\u202e the\nplants"}`;
     const again =
-      /until \S+\. After a yes, do the same again: it works once\.\n.*: turnpike escalation show q\w+ --tenant <tenant>\n$/;
+      /until \S+\. Once it is approved, do the same again: it works once\.\n.*: turnpike escalation show q\w+ --tenant <tenant>\n$/;
     expect(await command(host, create, token)).toMatchObject({ code: 1, stderr: expect.stringMatching(again) });
-    const why = words`why --tenant yes --actor agent:assistant --owner human:alice --purpose support`;
+    const why = words`why --tenant guarded --actor agent:assistant --owner human:alice --purpose support`;
     expect(await prints([...why, ...words`--action create --resource files/notes/todo.md`])).toEqual(
       said(
         "DENIED (approval_required): agent:assistant, create files/notes/todo.md of human:alice, on grants of human:alice, for support",
@@ -668,24 +715,24 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "GRANT    FROM         FAILED             BECAUSE",
         "guarded  human:alice  approval_required  each act under it needs approval: create,read files/notes/** (needs approval)",
         "",
-        "Each such act waits for a person's yes. This lists what waits:",
-        "  turnpike escalation list --url http://host --tenant yes",
+        "Each such act waits for a person's approval. This lists what waits:",
+        "  turnpike escalation list --url http://host --tenant guarded",
       ),
     );
-    expect(await prints(words`escalation list --tenant yes`)).toEqual(
+    expect(await prints(words`escalation list --tenant guarded`)).toEqual(
       said(
         "ID                 FROM             TURN  WANTS                                      TERMS                                        BECAUSE                                            ANSWER",
         `q0000000000000000  agent:assistant  -     create files/notes/todo.md of human:alice  of human:alice, by human:alice, for support  Approval is needed to create files/notes/todo.md.  until ${sometime}`,
         "",
         "All of the newest, and its turn so far:",
-        "  turnpike escalation show q0000000000000000 --url http://host --tenant yes",
+        "  turnpike escalation show q0000000000000000 --url http://host --tenant guarded",
       ),
     );
-    const { escalations } = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+    const { escalations } = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant guarded`);
     const id = escalations[0]?.id ?? "";
-    expect(await prints(words`escalation show ${id} --tenant yes`)).toEqual(
+    expect(await prints(words`escalation show ${id} --tenant guarded`)).toEqual(
       said(
-        `q0000000000000000 of yes waits until ${sometime}.`,
+        `q0000000000000000 of guarded waits until ${sometime}.`,
         "",
         "agent:assistant wants to create files/notes/todo.md of human:alice",
         "of human:alice, by human:alice, for support",
@@ -700,60 +747,60 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "The grant guarded of human:alice says: delegable 1",
         "  create,read files/notes/** (needs approval)",
         "",
-        "One person has to say yes. Nobody has so far.",
+        "One person has to approve. No one has so far.",
         "",
-        "Say yes or no to exactly this:",
-        `  turnpike escalation approve q0000000000000000 --url http://host --tenant yes --ask ${zeros}`,
-        `  turnpike escalation deny q0000000000000000 --url http://host --tenant yes --ask ${zeros} --reason ...`,
+        "Approve or deny exactly this:",
+        `  turnpike escalation approve q0000000000000000 --url http://host --tenant guarded --ask ${zeros}`,
+        `  turnpike escalation deny q0000000000000000 --url http://host --tenant guarded --ask ${zeros} --reason ...`,
       ),
     );
     // What it wants is not all that it is about.
-    const wanted = words`escalation approve --tenant yes --wants ${"create files/notes/todo.md"}`;
-    expect((await prints(wanted)).stderr).toMatch(/^There is no such escalation in yes\. /);
-    expect(await prints(words`escalation approve ${id} --tenant yes`)).toEqual(
+    const wanted = words`escalation approve --tenant guarded --wants ${"create files/notes/todo.md"}`;
+    expect((await prints(wanted)).stderr).toMatch(/^There is no such escalation in guarded\. /);
+    expect(await prints(words`escalation approve ${id} --tenant guarded`)).toEqual(
       said(
         `Approved. agent:assistant may create files/notes/todo.md of human:alice with exactly these arguments once, until ${sometime}.`,
         "  input.content  | Water<U+202E> the",
         "                 | plants",
       ),
     );
-    expect((await prints(words`escalation show ${id} --tenant yes`)).stdout).toMatch(
-      /^q0000000000000000 of yes was approved \S+ by service:operator\.\nThe yes is good for one use, until \S+\.\n/,
+    expect((await prints(words`escalation show ${id} --tenant guarded`)).stdout).toMatch(
+      /^q0000000000000000 of guarded was approved \S+ by service:operator\.\nThe approval is good for one use, until \S+\.\n/,
     );
     expect(await command(host, create, token)).toMatchObject({ code: 0 });
 
     const read = words`files read notes/todo.md`;
     expect(await command(host, read, token)).toMatchObject({ code: 1 });
-    const waiting = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+    const waiting = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant guarded`);
     const second = waiting.escalations[0]?.id ?? "";
-    expect(await prints(words`escalation deny ${second} --tenant yes --reason ${"Not now."}`)).toMatchObject({
+    expect(await prints(words`escalation deny ${second} --tenant guarded --reason ${"Not now."}`)).toMatchObject({
       code: 0,
     });
     const readAgain = await command(host, read, token);
     expect(readAgain.stderr).toMatch(
       /approval_denied.*\n.*: turnpike escalation list --tenant <tenant> --status denied\n$/,
     );
-    expect((await prints(words`escalation show ${second} --tenant yes`)).stdout).toMatch(
-      /^q0000000000000000 of yes was denied \S+: Not now\.\n/,
+    expect((await prints(words`escalation show ${second} --tenant guarded`)).stdout).toMatch(
+      /^q0000000000000000 of guarded was denied \S+: Not now\.\n/,
     );
 
-    // The trail shows which escalation was answered.
-    expect((await prints(words`audit list --tenant yes --type operator.changed`)).stdout).toMatch(
+    // The audit log shows which escalation was answered.
+    expect((await prints(words`audit list --tenant guarded --type operator.changed`)).stdout).toMatch(
       / escalation\.deny q0{16} .*(\n.*)* escalation\.approve q0{16} /,
     );
 
     const explained = async (): Promise<string> => {
       const { events } = await json<{ events: { event: { traceId: string } }[] }>(
-        words`audit list --tenant yes --outcome denied`,
+        words`audit list --tenant guarded --outcome denied`,
       );
-      return (await prints(words`why --tenant yes --trace ${events[0]?.event.traceId ?? ""}`)).stdout;
+      return (await prints(words`why --tenant guarded --trace ${events[0]?.event.traceId ?? ""}`)).stdout;
     };
     const no =
-      "A person said no to it. This lists such acts:\n  turnpike escalation list --url http://host --tenant yes --status denied\n";
+      "A person denied it. This lists such acts:\n  turnpike escalation list --url http://host --tenant guarded --status denied\n";
     expect(await explained()).toMatch(/^DENIED \(approval_required\)/);
     expect(await explained()).toContain(no);
 
-    // A yes to another act at the same place, which nobody has used yet, does not make a denial look allowed.
+    // An approval of another act at the same place that was not used yet does not make a denial look allowed.
     const write = (content: string): ReturnType<typeof command> =>
       command(host, words`files create notes/todo.md --content ${content}`, token);
     for (const [content, answer] of [
@@ -761,35 +808,35 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       ["allowed", words`approve`],
     ] as const) {
       await write(content);
-      const open = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+      const open = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant guarded`);
       const [verb = "", ...terms] = answer;
-      const done = await prints(["escalation", verb, open.escalations[0]?.id ?? "", "--tenant", "yes", ...terms]);
+      const done = await prints(["escalation", verb, open.escalations[0]?.id ?? "", "--tenant", "guarded", ...terms]);
       expect(done.code).toBe(0);
     }
     expect((await write("refused")).stderr).toContain("approval_denied");
     const unused =
-      "A yes that nobody has used yet allows this, and it is for one act alone: another waits for its own.\n\n";
+      "An approval that was not used yet allows this, and it is for one act alone: another waits for its own.\n\n";
     expect(await explained()).toContain(unused + no);
   });
 
   test("audit: listed by what happened, a page at a time, and verified", async () => {
-    const token = await enter("trail", { "files/notes": ["read"] });
+    const token = await enter("logs", { "files/notes": ["read"] });
     for (const path of ["notes/todo.md", "private/diary.md"]) {
       expect(await command(host, words`files read ${path}`, token)).toMatchObject({ code: 1 });
     }
-    const list = words`audit list --tenant trail`;
+    const list = words`audit list --tenant logs`;
     const [table, page, none, verified, whole] = await Promise.all([
       prints([...list, ...words`--outcome denied --actor agent:assistant`]),
       json([...list, ...words`--type resource.invoked --limit 1`]),
       prints([...list, ...words`--until 2020-01-01T00:00:00Z`]),
-      prints(words`audit verify --tenant trail`),
-      json(words`audit verify --tenant trail`),
+      prints(words`audit verify --tenant logs`),
+      json(words`audit verify --tenant logs`),
     ]);
     expect(table).toEqual(
       said(
-        "ROW  AT                        TYPE                   OUTCOME  ACTOR            WHAT                         WHY                TRACE",
-        `10   ${sometime}  resource.invoked       denied   agent:assistant  read files/private/diary.md  no_matching_grant  ${uuid}`,
-        `9    ${sometime}  authorization.checked  denied   agent:assistant  read files/private/diary.md  no_matching_grant  ${uuid}`,
+        "ROW  AT                        TYPE                   OUTCOME  ACTOR            WHAT                                        WHY                TRACE",
+        `10   ${sometime}  resource.invoked       denied   agent:assistant  read files/private/diary.md                 no_matching_grant  ${uuid}`,
+        `9    ${sometime}  authorization.checked  denied   agent:assistant  read files/private/diary.md of human:alice  no_matching_grant  ${uuid}`,
       ),
     );
     expect(page).toMatchObject({
@@ -800,21 +847,21 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await json([...list, ...words`--type resource.invoked --cursor`, cursor])).toMatchObject({
       events: [{ event: { outcome: "failed", reason: "not_found" } }],
     });
-    expect(none).toEqual(said("Nothing on the trail fits."));
+    expect(none).toEqual(said("Nothing in the audit log fits."));
     expect(verified).toMatchObject({ code: 0, stderr: "" });
     expect(verified.stdout).toMatch(
-      /^The audit trail of trail is whole: 10 rows\.\nHead of strand 0: row 10, [0-9a-f]{64}\.\nHeld against \d+ signed heads? of the host's checkpoints\.\n$/,
+      /^The audit log of logs is whole: 10 rows\.\nHead of strand 0: row 10, [0-9a-f]{64}\.\nHeld against \d+ signed heads? of the host's checkpoints\.\n$/,
     );
     expect(whole).toMatchObject({ isWhole: true, rows: 10, heads: [{ strand: 0, sequence: 10 }] });
-    expect(await command(host, words`audit verify --tenant nobody`)).toEqual(
+    expect(await command(host, words`audit verify --tenant unknown`)).toEqual(
       refused(
-        "Refused (not_found): There is no tenant of this name: it has no trail, no grant and no credential.",
+        "Refused (not_found): There is no tenant of this name: it has no audit log, no grant and no credential.",
         "The matching `list` command shows what there is.",
       ),
     );
   });
 
-  test("audit: exported to a file that is verified by itself, and joins the trail", async () => {
+  test("audit: exported to a file that is verified by itself, and joins the audit log", async () => {
     await enter("exported", { "files/notes": ["read"] });
     const [file, key] = [`${host.folder}/exported.jsonl`, `${host.folder}/exported.pem`];
     writeFileSync(key, (await command(host, words`audit key`)).stdout);
@@ -830,11 +877,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await printed(words`audit verify --file ${file} --tenant exported`)).toEqual(
       said(whole, `Strand 0: rows 1 to ${rows}. The host's rows go on from there.`),
     );
-    expect(await command(host, words`audit verify --file ${file} --tenant trail`)).toEqual(
+    expect(await command(host, words`audit verify --file ${file} --tenant logs`)).toEqual(
       refused(`${file} is of the tenant exported.`),
     );
     expect(await command(host, words`audit export --tenant exported --out ${file}`)).toMatchObject({ code: 2 });
-    expect(await command(host, words`audit export --tenant nobody --out ${file}.2`)).toMatchObject({ code: 1 });
+    expect(await command(host, words`audit export --tenant unknown --out ${file}.2`)).toMatchObject({ code: 1 });
     writeFileSync(file, readFileSync(file, "utf8").replace("allowed", "denied"));
     expect(await command(host, words`audit verify --file ${file}`)).toMatchObject({
       code: 1,
@@ -850,7 +897,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 0 });
     expect(await command(host, words`tenant delete leaving --confirm leaving`)).toEqual(
-      said("Deleted leaving. Its audit trail is with the exports of the host that removed it."),
+      said("Deleted leaving. Its audit log is with the exports of the host that removed it."),
     );
     expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 1 });
     expect(await prints(words`grant list --tenant leaving`)).toEqual(said("There are no grants."));
@@ -858,9 +905,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       events: [{ event: { action: "tenant.deleted", outcome: "succeeded" } }],
     });
     expect((await command(host, words`audit verify --tenant leaving`)).stdout).toMatch(
-      /^The audit trail of leaving is whole: 1 row\.\nExported and removed from strand 0: \d+ rows, up to /,
+      /^The audit log of leaving is whole: 1 row\.\nExported and removed from strand 0: \d+ rows, up to /,
     );
-    expect(await command(host, words`tenant delete nobody --confirm nobody`)).toMatchObject({ code: 1 });
+    expect(await command(host, words`tenant delete unknown --confirm unknown`)).toMatchObject({ code: 1 });
   });
 
   test("why: every grant with the first condition it failed, and the one command", async () => {
@@ -938,7 +985,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(stdout).not.toContain("This would allow");
   });
 
-  test("why: what somebody holds is passed on, and never granted anew by who does not own it", async () => {
+  test("why: what a caller holds is passed on, and never granted anew by who does not own it", async () => {
     const why = words`why --tenant passed --actor agent:assistant --owner human:alice --authority human:bob --purpose support --action read --resource files/a.md`;
     const nothing = await prints(why);
     expect(nothing.stdout).not.toContain("turnpike grant");
@@ -1007,7 +1054,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         said(
           "DENIED (no_matching_grant): agent:assistant, read files/private/a.md of human:alice, on grants of human:alice, for support",
           "",
-          `On the trail ${sometime}: files.read no_matching_grant`,
+          `In the audit log ${sometime}: files.read no_matching_grant`,
           "",
           "GRANT  FROM         FAILED  BECAUSE",
           "notes  human:alice  path    it covers read files/notes/**",
@@ -1019,7 +1066,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       );
     });
 
-    test("names the grants that were looked at when the tool could not be seen", async () => {
+    test("names the grants that were read when the tool could not be seen", async () => {
       const token = await enter("unseen", { "files/notes": ["read"] }, ["files"]);
       const denied = await command(host, words`tools call files.delete --args {"path":"notes/a.md"}`, token);
       const { code, stdout } = await prints(words`why --tenant unseen --trace ${traceOf(denied)}`);
@@ -1036,7 +1083,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       expect(stdout).toMatch(/\n {2}turnpike namespace enable messages .*--tenant off --actor agent:assistant\n/);
     });
 
-    test("explains a turn that was not let in, which says its trace", async () => {
+    test("explains a turn that was not admitted, which says its trace", async () => {
       const token = await enter("outside");
       const denied = await command(host, turn({}), token);
       expect(denied.code).toBe(1);
@@ -1046,7 +1093,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     });
   });
 
-  test("files: written, looked at and found", async () => {
+  test("files: written, read and found", async () => {
     const token = await enter("papers", { "files/notes": ["*"] });
     const files = (args: readonly string[]) => prints(["files", ...args], token);
     const shows = said("path: notes/todo.md", "version: 1", "size: 26", `updatedAt: ${sometime}`);

@@ -54,8 +54,8 @@ describe("in bash", () => {
   ]) {
     test(`turnpike ${row.words.join(" ")}`, async () => {
       const found = await completed(...row.words);
-      const looked = found.filter((word) => row.isPart !== true || row.offered.includes(word));
-      expect(looked).toEqual(row.offered);
+      const compared = found.filter((word) => row.isPart !== true || row.offered.includes(word));
+      expect(compared).toEqual(row.offered);
     });
   }
 

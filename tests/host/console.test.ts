@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { anyDatabase } from "../../packages/host/test/databases.ts";
 import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -40,7 +40,7 @@ async function post({ url, operatorToken }: HostProcess, path: string, body: obj
   return (await ask(url, path, { token: operatorToken(), body })).body;
 }
 
-describe.each(databaseKinds)("the console of a host on %s", (kind) => {
+describe.each(anyDatabase)("the console of a host on %s", (kind) => {
   test("is opened by the link of the demo, once, with changes for the page alone and for the management API alone", async () => {
     const host = await startHostProcess({ folder: makeFolder(), args: serveArgs(await placeFor(kind), "--demo") });
     expect(host.stdout()).toMatch(
@@ -71,7 +71,7 @@ describe.each(databaseKinds)("the console of a host on %s", (kind) => {
     expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
   });
 
-  test("keeps a session when the host is killed, and ends it with the operator's credential at the next request", async () => {
+  test("retains a session when the host is killed, and ends it with the operator's credential at the next request", async () => {
     const folder = makeFolder();
     const args = serveArgs(await placeFor(kind));
     const killed = await startHostProcess({ folder, args });
@@ -97,7 +97,7 @@ describe.each(databaseKinds)("the console of a host on %s", (kind) => {
 test("the screen has a command, as it is pasted, that prints a link that signs in once, and JSON for scripts", async () => {
   const host = await startHostProcess({ folder: makeFolder() });
   expect(host.stdout()).toContain(`  console ${host.url}/console   This prints a link that signs you in:\n`);
-  const [, line = ""] = /^ {4}turnpike (.*)$/m.exec(host.stdout()) ?? [];
+  const [, line = ""] = /^ {4}npx turnpike (.*)$/m.exec(host.stdout()) ?? [];
   const printed = await commandWith(host.folder, line.split(" "));
   expect(printed).toMatchObject({ code: 0, stderr: "" });
   expect(printed.stdout).toMatch(
@@ -113,7 +113,7 @@ test("the screen has a command, as it is pasted, that prints a link that signs i
   });
 });
 
-test("the page is served to everybody, from its built files, over a real socket", async () => {
+test("the page is served to every browser, from its built files, over a real socket", async () => {
   const { url } = await startHostProcess({ folder: makeFolder() });
   const root = await fetch(`${url}/`, { headers: { accept: "text/html" }, redirect: "manual" });
   expect([root.status, root.headers.get("location")]).toEqual([303, "/console"]);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds, newLocation } from "../../packages/host/test/databases.ts";
+import { anyDatabase, newLocation } from "../../packages/host/test/databases.ts";
 import { serveArgs } from "../support/effect-host.ts";
 import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -15,7 +15,7 @@ function seen({ status, headers, text }: Answer): { status: number; headers: obj
   return { status, headers: rest, text };
 }
 
-for (const kind of databaseKinds) {
+for (const kind of anyDatabase) {
   describe(`tokens that are not good, on ${kind}`, () => {
     test("answer alike, byte for byte", async () => {
       const folder = makeFolder();
@@ -111,7 +111,7 @@ describe("what a request may choose", () => {
       error: { code: "tool_unavailable" },
     });
     for (const authority of ["alice", "human:", "robot:alice", ":", "human:%20"]) {
-      const refused = await invoke("as-nobody", { "x-authority": authority });
+      const refused = await invoke("without-a-grant", { "x-authority": authority });
       expect([authority, refused.status]).toEqual([authority, 400]);
       expect(refused.body).toMatchObject({
         error: { code: "invalid_request", message: "x-authority: expected kind:id, such as human:alice." },

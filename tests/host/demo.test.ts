@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { anyDatabase } from "../../packages/host/test/databases.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -30,7 +30,7 @@ async function curl(line = "false"): Promise<unknown> {
   return JSON.parse((await run("bash", ["-c", line])).stdout);
 }
 
-for (const kind of databaseKinds) {
+for (const kind of anyDatabase) {
   describe(`the demo on ${kind}`, () => {
     test("prints five lines that work as pasted, stops at Ctrl-C and keeps its data", async () => {
       const folder = makeFolder();
@@ -99,7 +99,7 @@ for (const kind of databaseKinds) {
   });
 
   describe(`an agent of the demo on ${kind}`, () => {
-    test("starts a turn that waits, is approved with one command, goes on, and waits again after the one use", async () => {
+    test("starts a turn that waits, is approved with one command, resumes, and waits again after the one use", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
@@ -108,7 +108,7 @@ for (const kind of databaseKinds) {
       const [, id = ""] = / --id (diary-[0-9a-f]{6}) /.exec(start) ?? [];
       const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
       expect(await type(start)).toEqual(
-        said(`Started ${id}.`, `Follow it: turnpike turn follow ${id} --url http://host`),
+        said(`Started ${id}.`, `Follow it: npx turnpike turn follow ${id} --url http://host`),
       );
       await eventually(() => isWaiting(host, id));
       expect(await type(approve)).toEqual(
@@ -141,12 +141,12 @@ for (const kind of databaseKinds) {
       );
       await eventually(() => isWaiting(host, "once-more"));
       expect((await command(host, words`audit verify --tenant demo`)).stdout).toMatch(
-        /^The audit trail of demo is whole: \d+ rows\.\n/,
+        /^The audit log of demo is whole: \d+ rows\.\n/,
       );
       expect(host.stderr()).toBe("");
     });
 
-    test("pays after a yes to exactly that payment, which a person has read", async () => {
+    test("pays after an approval of exactly that payment, which a person has read", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
@@ -172,13 +172,13 @@ for (const kind of databaseKinds) {
       const { stdout } = await type(follow);
       expect(stdout).toContain("payments.pay succeeded");
       expect(stdout).toContain(`"receipt": "payments/bob/${id}-pay.json"`);
-      // The yes was for one payment: another turn that wants the same waits for its own.
+      // The approval was for one payment: another turn that wants the same waits for its own.
       expect((await type(start.replaceAll(id, "once-more"))).code).toBe(0);
       await eventually(() => isWaiting(host, "once-more"));
       expect(host.stderr()).toBe("");
     });
 
-    test("goes on with a turn that waited when the host was killed, and answers once it is there again", async () => {
+    test("resumes a turn that waited when the host was killed, and answers once it is there again", async () => {
       const folder = makeFolder();
       const args = serveArgs(await placeFor(kind), "--demo");
       const first = await startHostProcess({ folder, args });
@@ -200,8 +200,8 @@ for (const kind of databaseKinds) {
     test("says two commands that make a first call possible", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind)) });
-      const [link = "", credential, grant, ...rest] = commandsOn(host, "turnpike");
-      expect(link).toMatch(/^turnpike console --url /);
+      const [link = "", credential, grant, ...rest] = commandsOn(host, "npx");
+      expect(link).toMatch(/^npx turnpike console --url /);
       expect(rest).toEqual([]);
       const { stdout } = await paste(folder, credential ?? "false");
       const [, token = ""] = /^The token, shown this once:\n(tp_[0-9a-f]{16}_[0-9a-f]{64})\n$/.exec(stdout) ?? [];
@@ -228,14 +228,14 @@ for (const kind of databaseKinds) {
   });
 }
 
-test("the printed commands work as they are when the database is kept elsewhere", async () => {
+test("the printed commands work as they are when the database is elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: ["serve", "--port", "0", "--database", "data/elsewhere.db"] });
-  const [, credential] = commandsOn(host, "turnpike");
+  const [, credential] = commandsOn(host, "npx");
   expect((await paste(folder, credential ?? "false")).stdout).toMatch(/^The token, shown this once:\n/);
 });
 
-test("the demo's commands work as they are when its database is kept elsewhere", async () => {
+test("the demo's commands work as they are when its database is elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: serveArgs({ database: "data/elsewhere.db" }, "--demo") });
   const [token] = commandsOn(host, "export");
@@ -286,7 +286,7 @@ test("a stale operator's token that others could read is replaced by one they ca
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a second host on one SQLite file is refused in words, and the first goes on", async () => {
+test("a second host on one SQLite file is refused in words, and the first continues", async () => {
   const folder = makeFolder();
   const first = await startHostProcess({ folder });
   const second = await runTurnpike({ folder, args: ["serve", "--port", "0"] });

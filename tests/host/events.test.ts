@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { anyDatabase } from "../../packages/host/test/databases.ts";
 import { readEvents, type EventReader } from "../../packages/host/test/event-streams.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
@@ -29,21 +29,21 @@ async function call(host: HostProcess, token: string, id: string): Promise<void>
   expect(answer.status).toBe(200);
 }
 
-/** Every row of the trail of acme, oldest first. */
-async function trailOf(host: HostProcess): Promise<string[]> {
+/** Every row of the audit log of acme, oldest first. */
+async function auditLogOf(host: HostProcess): Promise<string[]> {
   const { body } = await ask(host.url, "/admin/v1/audit?namespaceId=acme&limit=500", { token: host.operatorToken() });
   const { events } = body as { events: { strand: number; sequence: number }[] };
   return events.map(({ strand, sequence }) => `${strand}.${sequence}`).toReversed();
 }
 
-for (const kind of databaseKinds) {
+for (const kind of anyDatabase) {
   describe(`events on ${kind}`, () => {
-    test("a reader whose host is killed goes on by cursor at the next one, and misses nothing", async () => {
+    test("a reader whose host is killed continues by cursor at the next one, and misses nothing", async () => {
       const folder = makeFolder();
       const args = serveArgs(await placeFor(kind));
       const host = await startHostProcess({ folder, args });
       const token = await makeTenant(host);
-      const before = await trailOf(host);
+      const before = await auditLogOf(host);
       const stream = await follow(host);
       await stream.next();
       for (const id of ["1", "2", "3"]) await call(host, token, id);
@@ -54,7 +54,7 @@ for (const kind of databaseKinds) {
 
       const again = await startHostProcess({ folder, args });
       for (const id of ["4", "5"]) await call(again, token, id);
-      const all = await trailOf(again);
+      const all = await auditLogOf(again);
       const resumed = await follow(again, cursor);
       const rest = await resumed.take("trail", all.length - before.length - heard.length);
       heard.push(...rest.map(({ strand, sequence }) => `${strand}.${sequence}`));
@@ -109,7 +109,7 @@ test("audit list --follow shows what was, then what comes, also from the host th
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { sequence: number }).sequence);
   const isShown = (host: HostProcess): Promise<void> =>
-    eventually(async () => expect(shown()).toEqual((await trailOf(host)).map((name) => Number(name.split(".")[1]))));
+    eventually(async () => expect(shown()).toEqual((await auditLogOf(host)).map((name) => Number(name.split(".")[1]))));
   await isShown(first);
   await call(first, token, "1");
   await isShown(first);
@@ -123,7 +123,7 @@ test("audit list --follow shows what was, then what comes, also from the host th
   expect(await second.stop()).toEqual({ code: 0, signal: null });
 });
 
-test("audit list --follow ends without a word when whoever reads its rows has gone", async () => {
+test("audit list --follow ends without a word when the reader of its rows has gone", async () => {
   const host = await startHostProcess({ folder: makeFolder() });
   const token = await makeTenant(host);
   const args = ["audit", "list", "--follow", "--tenant", "acme", "--url", host.url];

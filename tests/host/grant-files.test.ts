@@ -75,7 +75,7 @@ test("a tenant is what its export says, and again after another was made of it",
   expect(stdout).toBe(readFileSync(join(host.folder, file), "utf8").replace('"books"', '"copies"'));
 });
 
-test("the difference is shown first, and nothing is done before somebody agrees", async () => {
+test("the difference is shown first, and nothing is done before the operator agrees", async () => {
   const file = await openTenant("letters");
   edit(file, '"list"', '"search"');
   const difference = [
@@ -100,7 +100,7 @@ test("the difference is shown first, and nothing is done before somebody agrees"
   expect(live.stdout).not.toContain("read,list");
 });
 
-test("a person at a terminal is asked, and a yes alone is one", async () => {
+test("a person at a terminal is asked, and only the word yes confirms", async () => {
   const file = await openTenant("persons");
   edit(file, '"list"', '"search"');
   const answered = (answer: string) => atTerminal(words`grant apply -f ${file} --url ${host.url}`, "[y/N] ", answer);

@@ -69,7 +69,7 @@ test("more requests than a credential may send answer 429, for that credential a
   const before = await startEffectHost(folder);
   const calm = await makeEffectTenant(before);
   const tokens: string[] = [];
-  for (let made = 0; made < 10; made += 1) tokens.push((await makeCredential(before)).token);
+  for (let made = 0; made < 60; made += 1) tokens.push((await makeCredential(before)).token);
   await before.stop();
   const host = await startEffectHost(folder, { "limits.requestsPerSecond": "1", "limits.burst": "5" });
   const reach = (token: string) => ask(host.url, "/v1/reach", { token });
@@ -167,8 +167,11 @@ for (const kind of databaseKinds) {
 test("an idle socket is closed", async () => {
   const args = ["serve", "--port", "0", "--set", "limits.idleMs=200", "--set", "limits.headersMs=500"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
-  const afterRequest = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n" });
-  expect([afterRequest.statuses, afterRequest.isClosed]).toEqual([[200], true]);
+  // A busy machine may take so long to read a request that its socket was idle before: then another one is asked.
+  await eventually(async () => {
+    const afterRequest = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n" });
+    expect([afterRequest.statuses, afterRequest.isClosed]).toEqual([[200], true]);
+  });
   const silent = await exchange(url, { send: "" });
   expect(silent.isClosed).toBe(true);
 });
@@ -206,7 +209,7 @@ describe("beyond loopback", () => {
     });
   }
 
-  test("it listens when somebody insists", async () => {
+  test("it listens when the operator insists", async () => {
     const args = ["serve", "--port", "0", "--host", "0.0.0.0", "--set", "listen.insecure=true"];
     const host = await startHostProcess({ folder: makeFolder(), args });
     expect((await ask(host.url, "/health")).status).toBe(200);

@@ -72,7 +72,7 @@ describe("without --tenant", () => {
     });
   }
 
-  test("a limit is one over all tenants, and pages go on where the one before ended", async () => {
+  test("a limit is one over all tenants, and pages continue where the one before ended", async () => {
     const seen: string[] = [];
     let cursor: string[] = [];
     do {

@@ -107,10 +107,10 @@ test("no secret is in anything a host writes", async () => {
   expect(written.split("\n").filter((line) => line.includes(secret))).toEqual([]);
   const [, , tokenSecret = ""] = token.split("_");
   const [, , operatorSecret = ""] = host.operatorToken().split("_");
-  for (const kept of [tokenSecret, operatorSecret]) expect(written).not.toContain(kept);
+  for (const hidden of [tokenSecret, operatorSecret]) expect(written).not.toContain(hidden);
 });
 
-test("what anybody may see needs no credential", async () => {
+test("what anyone may see needs no credential", async () => {
   const { url } = await startHostProcess({ folder: makeFolder() });
   const document = await ask(url, "/openapi.json");
   expect(document.status).toBe(200);

@@ -12,7 +12,7 @@ const close = "Connection: close\r\n";
 const chunked = "Transfer-Encoding: chunked\r\n";
 const deep = `${"[".repeat(100)}${"]".repeat(100)}`;
 
-/** `AUTH` stands for the header of a good credential. */
+/** `AUTH` is replaced by the header of a good credential. */
 const get = (target: string, headers = host) => `GET ${target} HTTP/1.1\r\n${headers}${close}\r\n`;
 const post = (headers: string, body: string) =>
   `POST /v1/authorize HTTP/1.1\r\n${host}AUTH${close}${headers}\r\n${body}`;
@@ -56,7 +56,7 @@ const probes: readonly Probe[] = [
   { name: "a target that begins with two slashes", send: get("//evil.test/health"), ...refused },
   { name: "a blank in the target", send: get("/hea lth"), ...refused },
   { name: "a byte beyond ASCII in the target", send: get("/h\xe9alth"), ...refused },
-  { name: "a method nobody knows", send: `BREW /health HTTP/1.1\r\n${host}\r\n`, ...refused },
+  { name: "a method no one knows", send: `BREW /health HTTP/1.1\r\n${host}\r\n`, ...refused },
   {
     name: "a method the host does not know",
     send: `PROPFIND /health HTTP/1.1\r\n${host}${close}\r\n`,
@@ -262,7 +262,7 @@ describe("over a raw socket", () => {
     const closed = new Promise((resolve) => socket.once("close", () => resolve("closed")));
     socket.resume().write(connectRequest);
     await once(socket, "end");
-    // A socket that is gone on the other side answers bytes with a reset, which a later write notices.
+    // A socket that was closed by the other side answers bytes with a reset, which a later write notices.
     const poke = setInterval(() => socket.write("x"), 50);
     onTestFinished(() => clearInterval(poke));
     expect(await closed).toBe("closed");
@@ -276,7 +276,7 @@ describe("over a raw socket", () => {
     expect({ statuses, isClosed }).toEqual({ statuses: [200, 404, 200], isClosed: true });
   });
 
-  test("a pipelined request behind a refused one is not looked at", async () => {
+  test("a pipelined request behind a refused one is not read", async () => {
     const send = `GET //x HTTP/1.1\r\n${host}\r\n${get("/health")}`;
     expect((await exchange(running.url, { send })).statuses).toEqual([400]);
   });
@@ -323,7 +323,7 @@ describe("over a raw socket", () => {
     });
   }
 
-  test("a caller that breaks off in the middle of a body is nobody's trouble", async () => {
+  test("a caller that breaks off in the middle of a body is no one's trouble", async () => {
     const before = running.stderr().length;
     const socket = open(running.url);
     socket.end(filled(post("Content-Length: 100\r\n", "[")));

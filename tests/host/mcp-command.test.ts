@@ -6,7 +6,9 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder, startHostProcess, turnpike, type HostProcess } from "../support/host-process.ts";
-import { makeTenant } from "../support/host-world.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { testServer } from "../../packages/host/test/mcp/servers.ts";
+import { makeGrant, makeTenant } from "../support/host-world.ts";
 
 let host: HostProcess;
 let token: string;
@@ -57,6 +59,35 @@ for (const mode of ["legacy", "auto"] as const) {
   });
 }
 
+for (const mode of ["legacy", "auto"] as const) {
+  test(`a client of the ${mode === "legacy" ? "older" : "newer"} protocol hears through it that a list changed`, async () => {
+    const folder = makeFolder();
+    const servers = { notes: { command: testServer() } };
+    writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify({ mcp: { servers } }));
+    const governing = await startHostProcess({ folder });
+    const bearer = await makeTenant(governing);
+    await makeGrant(governing, { id: "mcp", resource: "mcp.notes", actions: ["call"] });
+    await ask(governing.url, "/v1/tools/namespaces", { token: bearer, method: "PUT", body: { enable: ["mcp.notes"] } });
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+    onTestFinished(() => client.close());
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [turnpike, "mcp", "--url", governing.url],
+        env: { TURNPIKE_TOKEN: bearer },
+      }),
+    );
+    let told = 0;
+    client.setNotificationHandler("notifications/tools/list_changed", () => void (told += 1));
+    if (mode === "auto") await client.listen({ toolsListChanged: true });
+    await eventually(async () => {
+      // The stream of the older protocol is opened in the background, so the list changes until the client hears it.
+      await client.callTool({ name: "mcp_notes_change", arguments: {} });
+      expect(told).toBeGreaterThan(0);
+    });
+  });
+}
+
 describe("the command", () => {
   test("answers every line that is a request, writes nothing else, and ends with its input", async () => {
     const lines = [list(1, "notes"), { jsonrpc: "2.0", method: "notifications/initialized" }, "", list(2, "private")];
@@ -80,7 +111,7 @@ describe("the command", () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { structuredContent: { entries: [] } } });
   });
 
-  test("says that a line is no message, and goes on", async () => {
+  test("says that a line is no message, and continues", async () => {
     const { code, stdout } = await run(["garbage", '{"jsonrpc":"1.0"}', "[]"], { env: { TURNPIKE_TOKEN: token } });
     expect(code).toBe(0);
     const error = { code: -32_700, message: "This line is no JSON-RPC message." };
@@ -92,7 +123,7 @@ describe("the command", () => {
     ).toEqual(Array.from({ length: 3 }, () => ({ jsonrpc: "2.0", id: null, error })));
   });
 
-  test("ends with 1 when the host does not let it in, in the host's words", async () => {
+  test("ends with 1 when the host does not admit it, in the host's words", async () => {
     const words = "Refused (unauthenticated): Send a valid credential: authorization: Bearer <token>.";
     const { code, stdout, stderr } = await run([list(1, "notes")], { env: { TURNPIKE_TOKEN: "tp_bad" } });
     expect({ code, stderr }).toEqual({ code: 1, stderr: `${words}\n` });
@@ -106,11 +137,14 @@ describe("the command", () => {
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: "No host answers at http://127.0.0.1:1." } });
   });
 
-  const noToken = "There is no token: set TURNPIKE_TOKEN, or name a file that holds one with --token-file.\n";
+  const noToken =
+    "This acts with a credential: set TURNPIKE_TOKEN, or sign in with its token: turnpike login\n" +
+    "An operator makes one: turnpike credential create --help\n";
+  const badToken = "TURNPIKE_TOKEN: expected a token alone, such as tp_..., without white space.\n";
   const rows: { name: string; args: string[]; env?: Record<string, string>; says: string }[] = [
     { name: "no token", args: [], says: noToken },
-    { name: "an empty token", args: [], env: { TURNPIKE_TOKEN: "" }, says: noToken },
-    { name: "a token of two lines", args: [], env: { TURNPIKE_TOKEN: "a\nb" }, says: noToken },
+    { name: "an empty token", args: [], env: { TURNPIKE_TOKEN: "" }, says: badToken },
+    { name: "a token of two lines", args: [], env: { TURNPIKE_TOKEN: "a\nb" }, says: badToken },
     {
       name: "a token file that is not there",
       args: ["--token-file", "/nowhere/token"],

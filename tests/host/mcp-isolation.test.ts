@@ -9,9 +9,9 @@ import { listCall, makeGrant, makeTenant } from "../support/host-world.ts";
 const reader = readFileSync(fileURLToPath(new URL("../support/mcp/reader.js", import.meta.url)), "utf8");
 const command = [process.execPath, "-e", reader];
 const isRoot = process.getuid?.() === 0;
-const nobody = { uid: 65_534, gid: 65_534 };
+const unprivileged = { uid: 65_534, gid: 65_534 };
 
-/** A folder that everybody may enter, with this server in its configuration. */
+/** A folder that every user may enter, with this server in its configuration. */
 function folderWith(server: object): string {
   const folder = makeFolder();
   chmodSync(folder, 0o755);
@@ -28,7 +28,7 @@ interface Seen {
 }
 
 /** What the server of a host can read. */
-async function look(host: HostProcess): Promise<Seen> {
+async function inspect(host: HostProcess): Promise<Seen> {
   const token = await makeTenant(host);
   await makeGrant(host, { id: "look", resource: "mcp.reader", actions: ["call"] });
   await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: ["mcp.reader"] } });
@@ -50,33 +50,35 @@ describe("a stdio server", () => {
   test("as the host's own user can read the operator's token and the database, and serve and doctor say so", async () => {
     const folder = folderWith({ command });
     const host = await startHostProcess({ folder });
-    const { files } = await look(host);
+    const { files } = await inspect(host);
     expect(files[0]).toBe(`${host.operatorToken()}\n`);
     expect(files[1]).toMatch(/^SQLite format 3/);
     // Once: the log says it, and not the screen as well.
     expect(host.stdout()).not.toContain(warning);
+    await host.stop();
     expect(host.stderr()).toContain(`"level":40`);
     expect(host.stderr()).toContain(`"server":"reader","msg":"${warning}"`);
-    await host.stop();
     const doctor = await runTurnpike({ folder, args: ["doctor", "--port", "0"] });
     expect(doctor).toMatchObject({ code: 0, stdout: expect.stringContaining(`WARN mcp: ${warning}\n`) as string });
   });
 
   test("as another user cannot read either, is in no group of the host's, and nothing is said about it", async () => {
-    const folder = folderWith({ command, ...nobody });
-    // Only root can start a program as somebody else; for others the host says so and does not start.
+    const folder = folderWith({ command, ...unprivileged });
+    // Only root can start a program as another user; for others the host says so and does not start.
     const seen = isRoot ? await seenIn(folder) : await startHostProcess({ folder }).catch(String);
     const refused = expect.stringContaining(
       "mcp.servers.reader.uid: a server cannot be started as user 65534",
     ) as string;
-    expect(seen).toEqual(isRoot ? { ...nobody, groups: [nobody.gid], files: ["EACCES", "EACCES"] } : refused);
+    expect(seen).toEqual(
+      isRoot ? { ...unprivileged, groups: [unprivileged.gid], files: ["EACCES", "EACCES"] } : refused,
+    );
   });
 
   async function seenIn(folder: string): Promise<Omit<Seen, "folder">> {
     const host = await startHostProcess({ folder });
-    const { folder: own, ...seen } = await look(host);
+    const { folder: own, ...seen } = await inspect(host);
     expect(host.stdout()).not.toContain("Warning");
-    expect(statSync(own)).toMatchObject(nobody);
+    expect(statSync(own)).toMatchObject(unprivileged);
     await host.stop();
     expect(existsSync(own)).toBe(false);
     return seen;
@@ -141,7 +143,7 @@ describe("a host without a token file", () => {
     expect(await listCredentials(host, shown(host))).toMatchObject({ code: 0 });
   });
 
-  test("that could not start has made no token that nobody saw", async () => {
+  test("that could not start has made no token that no one saw", async () => {
     const folder = makeFolder();
     const other = await startHostProcess({ folder: makeFolder() });
     const { port } = new URL(other.url);
@@ -154,7 +156,7 @@ describe("a host without a token file", () => {
   test("is no demo", async () => {
     expect(await runTurnpike({ folder: makeFolder(), args: ["serve", "--demo", "--no-token-file"] })).toMatchObject({
       code: 2,
-      stderr: "The demo keeps its tokens in files. Start it without --no-token-file (admin.tokenFile).\n",
+      stderr: "The demo stores its tokens in files. Start it without --no-token-file (admin.tokenFile).\n",
     });
   });
 });

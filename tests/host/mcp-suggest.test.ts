@@ -50,9 +50,9 @@ for (const row of [
     says: /^There is no MCP server constructor in the configuration. It has down, ends. Name the file with --config.\n$/,
   },
   {
-    name: "a server that nobody serves",
+    name: "a server that no one serves",
     server: "down",
-    says: /^The MCP server down: nobody answers at 127\.0\.0\.1:1 .*correct mcp\.servers\.down\.url\.\n$/,
+    says: /^The MCP server down: no server answers at 127\.0\.0\.1:1 .*correct mcp\.servers\.down\.url\.\n$/,
   },
   {
     name: "a server that ends at once, in its own words",

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type CallToolResult } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -63,7 +63,7 @@ describe("a host as an MCP server", () => {
     await expect(names(other)).rejects.toMatchObject({ status: 401 });
   });
 
-  test("tells whoever has no credential where to learn how to get one", async () => {
+  test("tells the caller that has no credential where to learn how to get one", async () => {
     const host = await startHostProcess({ folder: makeFolder() });
     const page = `${host.url}/.well-known/oauth-protected-resource/mcp`;
     const refused = await fetch(`${host.url}/mcp`, { method: "POST", body: "{}" });
@@ -73,7 +73,7 @@ describe("a host as an MCP server", () => {
     expect(told).toEqual({ resource: `${host.url}/mcp`, bearer_methods_supported: ["header"] });
   });
 
-  test("keeps to the limits of every request, and logs no token and no argument", async () => {
+  test("obeys the limits of every request, and logs no token and no argument", async () => {
     const limits = ["limits.bodyBytes=1000", "limits.requestsPerSecond=1", "limits.burst=4"];
     const args = ["serve", "--port", "0", ...limits.flatMap((limit) => ["--set", limit])];
     const host = await startHostProcess({ folder: makeFolder(), args });
@@ -97,7 +97,7 @@ describe("a host as an MCP server", () => {
 });
 
 describe("a host with MCP servers", () => {
-  test("offers them in namespaces that are off by default, and those of others to nobody", async () => {
+  test("offers them in namespaces that are off by default, and those of others to no one", async () => {
     const host = await startHost({
       test: { command: testServer(), rules: { issue: { path: ["$org"] } } },
       theirs: { command: testServer(), tenants: ["other"] },
@@ -188,7 +188,7 @@ describe("a host with MCP servers", () => {
 
     await client.callTool({ name: "mcp.test.release", arguments: {} });
     expect(said(await finishing)).toContain("finishing");
-    expect(host.stderr()).not.toContain("MCP server unavailable");
+    expect(host.stderr()).not.toContain("could not use MCP server, will retry");
   });
 
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -205,6 +205,30 @@ describe("a host with MCP servers", () => {
       await eventually(() => expect(isAlive(Number(pid))).toBe(false));
     });
   }
+
+  test("says in a header of the list of tools whose servers are not there, to those who have them alone", async () => {
+    const folder = makeFolder();
+    const started = join(folder, "started");
+    const slow = { command: testServer("--start-after", started), tenants: ["acme"] };
+    const servers = { slow, there: { command: testServer() } };
+    writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify({ mcp: { servers } }));
+    writeFileSync(started, "");
+    let host = await startHostProcess({ folder });
+    const token = await makeTenant(host);
+    const elsewhere = await makeTenant(host, { tenant: "elsewhere" });
+    const unavailable = async (bearer: string): Promise<string | null> =>
+      (await ask(host.url, "/v1/tools", { token: bearer })).headers.get("x-tools-unavailable");
+    for (const bearer of [token, elsewhere]) await enable(host, bearer, "mcp.slow", "mcp.there");
+    // What is pinned now is listed below without the server.
+    await eventually(async () => expect(await unavailable(token)).toBeNull());
+    await host.stop();
+    rmSync(started);
+    host = await startHostProcess({ folder });
+    await eventually(async () => expect(await unavailable(token)).toBe("mcp.slow"));
+    expect([await unavailable(token), await unavailable(elsewhere)]).toEqual(["mcp.slow", null]);
+    writeFileSync(started, "");
+    await eventually(async () => expect(await unavailable(token)).toBeNull());
+  });
 
   test("does not start when the variable of a header is not set, and says which", async () => {
     const servers = { wiki: { url: "https://wiki.example.com", headersEnv: { authorization: "WIKI_TOKEN" } } };

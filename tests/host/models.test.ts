@@ -55,7 +55,7 @@ function question(host: HostProcess, id: string, more: { accept?: string; state?
 }
 
 /** Lists the notes and tries the diary, then says so. */
-function lookAround(provider: Provider): Promise<ModelServer> {
+function serveModel(provider: Provider): Promise<ModelServer> {
   return openModelServer(provider, ({ messages }) =>
     messages.at(-1)?.role === "results"
       ? says("Two notes, ", "and no diary.")
@@ -68,7 +68,7 @@ function lookAround(provider: Provider): Promise<ModelServer> {
 
 describe.each(hosts)("a host with a model of %s", (provider) => {
   test("runs turns with it: two tools, one denied, streamed as they happen", async () => {
-    const server = await lookAround(provider);
+    const server = await serveModel(provider);
     const folder = configured(provider, server.url);
     const host = await startHostProcess({ folder, args: demo, env });
 
@@ -124,10 +124,10 @@ describe.each(hosts)("a host with a model of %s", (provider) => {
 
     expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
     expect(server.problems).toEqual([]);
-    const kept = readdirSync(join(folder, ".turnpike")).map((file) =>
+    const stored = readdirSync(join(folder, ".turnpike")).map((file) =>
       readFileSync(join(folder, ".turnpike", file), "latin1"),
     );
-    for (const place of [answer.text, stream.text, host.stdout(), host.stderr(), ...kept])
+    for (const place of [answer.text, stream.text, host.stdout(), host.stderr(), ...stored])
       expect(place.includes(modelKey)).toBe(false);
   });
 
@@ -178,7 +178,7 @@ test("the variable's name is shown in the configuration and by the doctor, the k
   for (const { stdout, stderr } of [shown, set, missing]) expect(stdout + stderr).not.toContain(modelKey);
 });
 
-test("the doctor looks at the key of every fallback", async () => {
+test("the doctor checks the key of every fallback", async () => {
   const folder = makeFolder();
   const fallback = { ...settingsOf("anthropic", "http://127.0.0.1:1/v1"), apiKeyEnv: "OTHER_KEY" };
   const runtime = { kind: "model", ...settingsOf("openai", "http://127.0.0.1:1/v1"), fallbacks: [fallback] };

@@ -5,11 +5,12 @@ import { newLocation } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
+import { alice, assistant, turn } from "../support/host-world.ts";
 import { seed } from "../support/seed.ts";
 import { outagesSuite } from "../trust/outages.ts";
 import { cases } from "../trust/suite.ts";
 
-/** A host that goes with its test: one that looks for its database is a busy neighbour. */
+/** A host that ends with its test: one that polls for its database is a busy neighbour. */
 async function start(folder: string, settings: { database: string }): Promise<HostProcess> {
   const host = await startEffectHost(folder, settings);
   onTestFinished(() => void host.stop("SIGKILL"));
@@ -20,7 +21,7 @@ const invoke = ({ url }: HostProcess, token: string, id: string) =>
   ask(url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body: appendCall(id, "t") });
 
 describe("a host whose PostgreSQL is gone", () => {
-  test("is not ready, does nothing, and goes on when it is back", async () => {
+  test("is not ready, does nothing, and continues when it is back", async () => {
     const folder = makeFolder();
     const proxy = await openCutProxy(await newLocation("postgres"));
     const host = await start(folder, { database: proxy.location });
@@ -31,7 +32,10 @@ describe("a host whose PostgreSQL is gone", () => {
     proxy.cut();
     await eventually(async () => {
       const gone = await ask(host.url, "/ready");
-      expect([gone.status, gone.text]).toEqual([503, '{"status":"unavailable"}']);
+      expect([gone.status, gone.body]).toEqual([
+        503,
+        { status: "unavailable", reason: "The database does not take writes right now." },
+      ]);
     });
     expect((await ask(host.url, "/health")).status).toBe(200);
     const refused = await invoke(host, token, "gone");
@@ -47,14 +51,14 @@ describe("a host whose PostgreSQL is gone", () => {
     expect(await host.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("that hangs is not ready long before its statements give up, and is ready when it goes on", async () => {
+  test("that hangs is not ready long before its statements give up, and is ready when it responds again", async () => {
     const proxy = await openCutProxy(await newLocation("postgres"));
     const host = await start(makeFolder(), { database: proxy.location });
     const ready = async () => (await ask(host.url, "/ready")).status;
     expect(await ready()).toBe(200);
     proxy.freeze();
     await eventually(async () => expect(await ready()).toBe(503));
-    for (let look = 0; look < 3; look += 1) {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       // The database is given 15 s for a statement: an answer that waits for it would come later than this.
       const soon = AbortSignal.timeout(14_000);
       expect([await ready(), soon.aborted]).toEqual([503, false]);
@@ -94,6 +98,81 @@ describe("a host whose PostgreSQL is gone", () => {
   });
 });
 
+describe("a PostgreSQL with time limits of its own", () => {
+  /** A database whose sessions begin with a limit, and a connection to it that has none. */
+  async function limited(setting: string): Promise<{ database: string; client: pg.Client }> {
+    const database = await newLocation("postgres");
+    const client = new pg.Client({ connectionString: database });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query(`alter database ${new URL(database).pathname.slice(1)} set ${setting}`);
+    return { database, client };
+  }
+
+  /** One request for each kind of thing that a host stores: how many were refused, and what was answered that must not be. */
+  async function askAll(
+    host: HostProcess,
+    token: string,
+    round: string,
+  ): Promise<{ refused: number; wrong: string[] }> {
+    const operator = host.operatorToken();
+    const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
+    const answers = await Promise.all([
+      invoke(host, token, `call-${round}`),
+      ask(host.url, "/v1/turns", {
+        token,
+        headers: { "x-trace-id": "t" },
+        body: turn(`turn-${round}`, "t", { calls: [] }),
+      }),
+      ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: ["effects"] } }),
+      ask(host.url, "/v1/reach", { token }),
+      ask(host.url, "/admin/v1/credentials", { token: operator, body: { namespaceId: "other", access } }),
+      ask(host.url, "/admin/v1/audit?namespaceId=acme", { token: operator }),
+      ask(host.url, "/admin/v1/hosts", { token: operator }),
+    ]);
+    // A refusal is a code and a sentence. What was done is whatever was asked for.
+    const wrong = answers.filter(({ status, body, text }) => {
+      const said = (body as { error?: { message?: string } }).error?.message ?? "";
+      return (
+        text.includes("internal_error") || ![200, 201, 503].includes(status) || (status === 503 && !said.includes(" "))
+      );
+    });
+    return { refused: answers.filter(({ status }) => status === 503).length, wrong: wrong.map(({ text }) => text) };
+  }
+
+  test("answers 503 in words while a lock is not free in time, and serves when it is", async () => {
+    const { database, client } = await limited("lock_timeout = '100ms'");
+    const host = await start(makeFolder(), { database });
+    const token = await makeEffectTenant(host);
+    let count = 0;
+    for (const table of ["replay", "revision", "grants", "credentials", "turns", "audit", "audit_heads"]) {
+      await client.query(`begin; lock table ${table} in access exclusive mode`);
+      const { refused, wrong } = await askAll(host, token, `locked-${table}`);
+      expect(wrong).toEqual([]);
+      count += refused;
+      await client.query("rollback");
+    }
+    expect(count).toBeGreaterThan(0);
+    await eventually(async () =>
+      expect(await askAll(host, token, crypto.randomUUID())).toEqual({ refused: 0, wrong: [] }),
+    );
+  });
+
+  test("answers no request with an internal error when it ends transactions that take a millisecond", async () => {
+    const { database, client } = await limited("lock_timeout = 0");
+    const host = await start(makeFolder(), { database });
+    const token = await makeEffectTenant(host);
+    for (const setting of ["idle_in_transaction_session_timeout", "transaction_timeout"])
+      await client.query(`alter database ${new URL(database).pathname.slice(1)} set ${setting} = '1ms'`);
+    // Only new sessions have the limits.
+    await client.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    for (let round = 0; round < 8; round += 1)
+      expect(await askAll(host, token, `short-${round}`)).toMatchObject({ wrong: [] });
+  });
+});
+
 test("without its replay table a host answers 503 replay_unavailable and nothing runs", async () => {
   const folder = makeFolder();
   const database = await newLocation("postgres");
@@ -102,7 +181,7 @@ test("without its replay table a host answers 503 replay_unavailable and nothing
   const client = new pg.Client({ connectionString: database });
   await client.connect();
   await client.query("alter table replay rename to elsewhere");
-  const refused = await invoke(host, token, "kept");
+  const refused = await invoke(host, token, "accepted");
   expect(refused.status).toBe(503);
   expect(refused.body).toMatchObject({
     error: { code: "replay_unavailable", message: "The replay store did not answer; nothing ran." },
@@ -110,8 +189,8 @@ test("without its replay table a host answers 503 replay_unavailable and nothing
   expect(effectsIn(folder)).toEqual([]);
   await client.query("alter table elsewhere rename to replay");
   await client.end();
-  expect((await invoke(host, token, "kept")).body).toMatchObject({ status: "succeeded" });
-  expect(effectsIn(folder)).toEqual(["kept"]);
+  expect((await invoke(host, token, "accepted")).body).toMatchObject({ status: "succeeded" });
+  expect(effectsIn(folder)).toEqual(["accepted"]);
 });
 
 test("hosts whose PostgreSQL is killed, frozen, cut off and silent under load lose nothing and do nothing twice", async () => {

@@ -9,7 +9,7 @@ import { modelKey, openModelServer, says, type ModelServer } from "../../package
 
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
 
-/** The demo, with a model that keeps what it is told. */
+/** The demo, with a model that records what it is told. */
 async function startDemo(): Promise<{ host: HostProcess; model: ModelServer; tokens: Record<string, string> }> {
   const model = await openModelServer("openai", () => says("Done."));
   const folder = makeFolder();
@@ -52,7 +52,7 @@ test("a model is told that a sender is the caller's word, unless the message was
   expect(await told("t4", message("m1", bob))).toBe('claims that your message is from "human:bob"');
 });
 
-test("a credential that may name Alice starts turns with messages from her, and from nobody else", async () => {
+test("a credential that may name Alice starts turns with messages from her, and from no one else", async () => {
   const { host, tokens } = await startDemo();
   const access = { actor: assistant, owner: alice, authority: alice, purposes: ["demo"], senders: [alice] };
   const body = { namespaceId: "demo", access };

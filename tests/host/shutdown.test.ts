@@ -42,7 +42,7 @@ for (const kind of databaseKinds) {
             const answer = await ask(host.url, "/v1/tools/invoke", { token, headers: traced, body: listCall(id, "t") });
             answered.set(id, answer.text);
           } catch (error) {
-            // Nobody listens any more, or the idle connection was closed: both before the request was taken.
+            // No server listens any more, or the idle connection was closed: both before the request was taken.
             broken.push(causeOf(error));
             return;
           }
@@ -88,7 +88,7 @@ for (const kind of databaseKinds) {
       expect(await exit).toEqual({ code: 0, signal: null });
     });
 
-    test("cancels at the limit what never ends, and keeps how it ended", async () => {
+    test("cancels at the limit what never ends, and records how it ended", async () => {
       const folder = makeFolder();
       const place = await placeFor(kind);
       const host = await startEffectHost(folder, { ...place, "limits.shutdownMs": "500" });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { anyDatabase } from "../../packages/host/test/databases.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -41,7 +41,7 @@ function reaches(host: HostProcess, id: string, status: string): Promise<Turn["s
   });
 }
 
-describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
+describe.each(anyDatabase)("an operator of the demo on %s", (kind) => {
   test("sees with --preview what a grant or its revocation would change, and nothing is changed", async () => {
     const { host, assistant } = await openDemo(kind);
     const diary = { path: "private/diary.md" };
@@ -52,7 +52,7 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
       stdout: "",
       stderr:
         "Denied (no_matching_grant): No grant covers the act.\n" +
-        "The trail says more: turnpike audit list --tenant <tenant> --outcome denied\n",
+        "The audit log says more: turnpike audit list --tenant <tenant> --outcome denied\n",
     });
     const notes = JSON.stringify({ path: "notes/ideas.md" });
     const allowed = await command(host, words`tools try files.read --tenant demo --as ${assistant} --args ${notes}`);
@@ -82,7 +82,7 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
 
     const elsewhere = words`grant create --tenant acme --to agent:a --from human:b --resource files --action read --preview`;
     expect(await command(host, elsewhere)).toEqual(
-      said("Nothing was changed.", "", "There is no decision on the trail that could change."),
+      said("Nothing was changed.", "", "There is no decision in the audit log that could change."),
     );
 
     const taken = words`grant create --tenant demo --to agent:assistant --from human:alice
@@ -94,7 +94,7 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
     });
   });
 
-  test("asks why as of another moment", async () => {
+  test("asks why as of another instant", async () => {
     const { host } = await openDemo(kind);
     const why = words`why --tenant demo --actor agent:assistant --owner human:alice --purpose demo --action read
       --resource files/notes/todo.md`;
@@ -116,12 +116,14 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
     ]);
   });
 
-  test("plays the story of the demo: the turns wait, are approved, and go on", async () => {
+  test("plays the story of the demo: the turns wait, are approved, and resume", async () => {
     const { host, assistant } = await openDemo(kind);
     const diary = await startTurn(host, assistant, { read: "private/diary.md" });
     await reaches(host, diary, "waiting");
     await command(host, words`escalation approve --tenant demo --turn ${diary} --uses 1`);
     const read = await reaches(host, diary, "succeeded");
+    const { stdout } = await command(host, words`turn show ${diary} --tenant demo`);
+    expect(stdout.split("\n")[0]).toBe("Tenant demo, started by agent:assistant, tried by service:demo, asynchronous.");
     expect(read.result?.output).toMatchObject([{ content: "Nobody but Alice reads this.\n" }]);
 
     const pay = await startTurn(host, assistant, { pay: { to: "bob", amount: 20 } });
@@ -134,7 +136,7 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
     expect(turns.map(({ state }) => state.executionId).toSorted()).toEqual([diary, pay].toSorted());
   });
 
-  test("ends a trial's turn by revoking the credential, whoever has approved it", async () => {
+  test("ends a trial's turn by revoking the credential, whichever operator approved it", async () => {
     const { host, assistant } = await openDemo(kind);
     const diary = await startTurn(host, assistant, { read: "private/diary.md" });
     await reaches(host, diary, "waiting");
@@ -146,6 +148,6 @@ describe.each(databaseKinds)("an operator of the demo on %s", (kind) => {
       if (state.result === undefined) throw new Error("The turn has not ended.");
       return state;
     });
-    expect(JSON.stringify(ended.result)).not.toContain("Nobody but Alice");
+    expect(JSON.stringify(ended.result)).not.toContain("Nobody but Alice reads this.");
   });
 });

@@ -17,7 +17,7 @@ import {
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 import { makeGrant } from "../support/host-world.ts";
 
-/** A tenant whose assistant needs a yes for each guarded call. */
+/** A tenant whose assistant needs an approval for each guarded call. */
 async function makeGuardedTenant(host: HostProcess) {
   const credential = await makeDurableTenant(host);
   await makeGrant(host, { id: "guarded", resource: "effects", actions: ["guard"], approval: "each" });
@@ -25,7 +25,7 @@ async function makeGuardedTenant(host: HostProcess) {
 }
 
 for (const kind of ["sqlite", "postgres"] as const)
-  describe(`a call of an asynchronous turn that needs a person's yes, on ${kind}`, () => {
+  describe(`a call of an asynchronous turn that needs a person's approval, on ${kind}`, () => {
     const open = async (changes: Record<string, string> = {}) => {
       const folder = makeFolder();
       const location = kind === "postgres" ? await newLocation(kind) : join(folder, ".turnpike", "turnpike.db");
@@ -49,14 +49,14 @@ for (const kind of ["sqlite", "postgres"] as const)
       };
     };
 
-    test("waits while the free one is done, runs once after its yes, and not after a no, across kills", async () => {
+    test("waits while the free one is done, runs once after its approval, and not after a denial, across kills", async () => {
       const { client, host, effects, waits, restart } = await open();
       await client.startTurn(guardedTurn("turn", 2));
       const following = followToEnd(client, "turn");
       await waits("turn");
       expect(effects()).toEqual(["turn 0"]);
       const { escalation, toolCalls } = await client.turn("turn");
-      expect(escalation?.reason).toBe("effects.guarded needs a person's yes.");
+      expect(escalation?.reason).toBe("effects.guarded needs a person's approval.");
       expect([JSON.stringify(escalation).includes("guarded-1"), toolCalls]).toEqual([false, 4]);
 
       await restart();
@@ -83,7 +83,7 @@ for (const kind of ["sqlite", "postgres"] as const)
       await host().stop();
     });
 
-    test("is denied as expired when nobody answers, also if that was long ago", async () => {
+    test("is denied as expired when no one answers, also if that was long ago", async () => {
       const { client, host, location, effects, waits, restart } = await open();
       await client.startTurn(guardedTurn("turn", 1));
       await waits("turn");
@@ -101,12 +101,12 @@ for (const kind of ["sqlite", "postgres"] as const)
       await host().stop();
     });
 
-    test("is not revived by its yes when its grant was revoked before the turn went on", async () => {
+    test("is not revived by its approval when its grant was revoked before the turn resumed", async () => {
       const one = { "limits.concurrentTurns": "1", "limits.tenantTurns": "1", "limits.credentialTurns": "1" };
       const { client, host, effects, waits } = await open(one);
       await client.startTurn(guardedTurn("turn", 1));
       await waits("turn");
-      // The one place is taken, so that the turn cannot go on before the grant is gone.
+      // The one place is taken, so that the turn cannot resume before the grant is gone.
       await eventually(async () => expect((await client.startTurn(stepsTurn("long", 900))).status).toBe("running"));
       await answerAct(host(), "turn guarded-1", "approve");
       const token = host().operatorToken();

@@ -44,7 +44,7 @@ describe("two hosts on one PostgreSQL", () => {
     }
   });
 
-  test("patches made through both at once are all kept", async () => {
+  test("patches made through both at once are all stored", async () => {
     const token = await makeEffectTenant(hosts[0], { tenant: "patches" });
     const names = Array.from({ length: 20 }, (_, place) => `tools-${place}`);
     const changed = await Promise.all(

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newLocation } from "../../packages/host/test/databases.ts";
+import { anyDatabase, newLocation } from "../../packages/host/test/databases.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { openReceiver, type Receiver } from "../../packages/host/test/webhook-receiver.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -19,14 +19,14 @@ interface Place {
   webhooks: string;
 }
 
-async function placeFor(kind: (typeof databaseKinds)[number], receiver: Receiver, events?: string[]): Promise<Place> {
+async function placeFor(kind: (typeof anyDatabase)[number], receiver: Receiver, events?: string[]): Promise<Place> {
   const folder = makeFolder();
   const database = await newLocation(kind, join(folder));
   const webhook = { url: `${receiver.url}?token=${marker}`, secretEnv: "HOOK_SECRET", ...(events && { events }) };
   return { folder, database, webhooks: JSON.stringify([webhook]) };
 }
 
-/** A host whose agents ask. Its operator's token is kept where the database's folder is. */
+/** A host whose agents ask. Its operator's token is stored where the database's folder is. */
 async function start({ folder, database, webhooks }: Place): Promise<HostProcess> {
   const args = [`database=${database}`, `notify.webhooks=${webhooks}`];
   const host = await startHostProcess({ folder, script: askingHost, args, env: { HOOK_SECRET: secret } });
@@ -53,7 +53,7 @@ async function escalate({ url }: HostProcess, token: string, id: string): Promis
 
 const turnsOf = ({ received }: Receiver) => received.map(({ message }) => message.data["executionId"]);
 
-describe.each(databaseKinds)("a host on %s with a webhook", (kind) => {
+describe.each(anyDatabase)("a host on %s with a webhook", (kind) => {
   test("says what it was told, what failed, and tells it again on request", async () => {
     const receiver = await openReceiver(Buffer.from(secret));
     receiver.reply(() => 503);
@@ -141,7 +141,7 @@ test("a denial is told with its decision, and without the arguments of the call"
   await host.stop();
 });
 
-test("an act that needs a yes is told with its hash, and without its arguments", async () => {
+test("an act that needs an approval is reported with its hash, and without its arguments", async () => {
   const receiver = await openReceiver(Buffer.from(secret));
   const host = await start(await placeFor("sqlite", receiver));
   const token = await enter(host);
@@ -188,7 +188,7 @@ test("a host that stops does not wait until a webhook has answered", async () =>
   await eventually(() => expect(receiver.received).toHaveLength(1));
   expect(await host.stop()).toMatchObject({ code: 0 });
   // The attempt was cut off. Had the host waited for it, it would have failed.
-  expect(host.stderr()).not.toContain("webhook not told");
+  expect(host.stderr()).not.toContain("could not send to webhook");
 });
 
 test("the configuration is shown without the secret, and a host without it does not start", async () => {

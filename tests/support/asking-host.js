@@ -1,8 +1,8 @@
 // A host as an embedder would start it, whose agents end their turns as the message says: run as a process of its own with
-// `key=value` settings as arguments. A payload is `{ "escalate": {...} }`, `{ "fail": {...} }`, `{ "ask": {...} }` for a question
+// `key=value` settings as arguments. A payload is `{ "escalate": {...} }`, `{ "fail": {...} }`, `{ "ask": {...} }` for an escalation
 // whose answer the turn waits for, or what the turn completes with.
 import { loadConfig } from "../../packages/host/dist/compose/config.js";
-import { createLog } from "../../packages/host/dist/observe/log.js";
+import { createLog } from "../../packages/host/dist/telemetry/log.js";
 import { startHost } from "../../packages/host/dist/compose/compose.js";
 
 const runtime = {

@@ -162,7 +162,7 @@ function readGraph(pattern: string, flags: string): { atoms: Atoms; whole: Graph
     if (text.startsWith("(")) {
       const inside = readChoice();
       place += 1;
-      // What lies ahead is looked at and then not taken: a branch that leads nowhere.
+      // What lies ahead is matched and then not taken: a branch that leads nowhere.
       return /^\(\?<?[=!]/.test(text)
         ? {
             ...inRow(
@@ -184,7 +184,7 @@ function readGraph(pattern: string, flags: string): { atoms: Atoms; whole: Graph
   const body = readChoice();
   if (place < tokens.length) throw new SyntaxError(`The expression cannot be read: ${pattern}`);
   if (flags.includes("y")) return { atoms, whole: body };
-  // Whoever searches tries every place: that is a loop of its own, in front.
+  // A search tries every place: that is a loop of its own, in front.
   const skipped = addAtom(() => true);
   link(skipped, skipped);
   return { atoms, whole: inRow({ ...skipped, isEmpty: true }, body) };

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { type Import, readImports } from "./import-graph.ts";
+import { type Import, isTest, readImports } from "./import-graph.ts";
 
 const library = "packages/turnpike/src";
 const host = "packages/host/src";
@@ -28,26 +28,28 @@ const hostFloors: readonly (readonly string[])[] = [
   ["protocols"],
   ["front"],
   ["access"],
-  ["live"],
+  ["events"],
   ["turns"],
   ["retention"],
-  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers", "notify"],
-  ["management"],
+  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers", "webhooks"],
+  ["admin-contract"],
   ["ledger"],
   ["storage"],
-  ["observe"],
-  ["base"],
+  ["telemetry"],
+  ["shared"],
   ["display"],
 ];
 
 /** What the console may know of the host: its management API, as types and as calls, and what is shown of a name or a grant. */
 const consoleDoors = new Set(
-  ["management", "management/call", "management/event-filter", "display"].map((door) => `turnpike-host/${door}`),
+  ["admin-contract", "admin-contract/call", "admin-contract/event-filter", "display"].map(
+    (door) => `turnpike-host/${door}`,
+  ),
 );
 
 /** One sentence per import, below `root`, that the architecture does not allow. */
 export function boundaryViolations(root: string): string[] {
-  const imports = readImports(root).filter((each) => !isTest(each.file));
+  const imports = readImports(root);
   return [...imports.flatMap((each) => violation(each) ?? []), ...cycles(imports)];
 }
 
@@ -102,20 +104,16 @@ function cycles(imports: readonly Import[]): string[] {
   const finished = new Set<string>();
   const found: string[] = [];
 
-  const visit = (file: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(file);
-    if (start !== -1) found.push(`cycle: ${[...trail.slice(start), file].join(" -> ")}`);
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start !== -1) found.push(`cycle: ${[...path.slice(start), file].join(" -> ")}`);
     if (start !== -1 || finished.has(file)) return;
-    for (const each of imports) if (each.file === file && each.target) visit(each.target, [...trail, file]);
+    for (const each of imports) if (each.file === file && each.target) visit(each.target, [...path, file]);
     finished.add(file);
   };
 
   for (const { file } of imports) visit(file, []);
   return found;
-}
-
-function isTest(path: string): boolean {
-  return /\.test\.tsx?$/.test(path);
 }
 
 function isHost(path: string): boolean {

@@ -15,7 +15,7 @@ for (const stream of ["stdout", "stderr"]) {
 async function run({ id, args, env }) {
   Object.assign(printed, { stdout: "", stderr: "" });
   for (const name of Object.keys(process.env))
-    if (name.startsWith("TURNPIKE_") || name === "COLUMNS") delete process.env[name];
+    if (name.startsWith("TURNPIKE_") || name === "COLUMNS" || name === "XDG_CONFIG_HOME") delete process.env[name];
   Object.assign(process.env, env);
   const code = await runCommand(args);
   process.send({ id, code, ...printed });

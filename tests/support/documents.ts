@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Block, readBlocks } from "./markdown.ts";
 import { repository } from "./repository.ts";
@@ -13,6 +13,9 @@ const kinds = new Set(["ts", "ts run", "ts sketch", "sh", "sh ci", "sh examples"
 
 const buildFolder = ".build/docs";
 const timeoutMs = 240_000;
+const runsAtOnce = 3;
+/** Starts a demo for the snippet that includes it. */
+const demoScript = "docs/examples/demo.sh";
 
 /** Type-checks and runs what the documents show; one message, beginning with `document:line`, per failure. */
 export async function documentProblems(documents: readonly string[]): Promise<string[]> {
@@ -26,10 +29,43 @@ export async function documentProblems(documents: readonly string[]): Promise<st
   ];
   if (problems.length > 0) return problems;
 
-  for (const [index, block] of blocks.entries()) {
-    if (isRun(block)) problems.push(...(await runProblems(block, blocks[index + 1])));
+  // Most of a snippet is waiting. Those that would be in each other's way are run one after the other.
+  const queue = documentsApart(documents).values();
+  const found = new Map<Block, string[]>();
+  const work = async (): Promise<void> => {
+    for (const together of queue) {
+      for (const [index, block] of blocks.entries()) {
+        if (isRun(block) && together.includes(block.document)) {
+          found.set(block, await runProblems(block, blocks[index + 1]));
+        }
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: runsAtOnce }, work));
+  return blocks.flatMap((block) => found.get(block) ?? []);
+}
+
+/** Documents in groups of which no two have a port or a folder in common. */
+export function documentsApart(documents: readonly string[]): string[][] {
+  let groups: { documents: string[]; places: string[] }[] = [];
+  for (const document of documents) {
+    const places = placesOf(document);
+    const isNear = (group: { places: string[] }) => group.places.some((place) => places.includes(place));
+    const together = [...groups.filter(isNear), { documents: [document], places }];
+    groups = [
+      ...groups.filter((group) => !isNear(group)),
+      { documents: together.flatMap((group) => group.documents), places: together.flatMap((group) => group.places) },
+    ];
   }
-  return problems;
+  return groups.map((group) => group.documents);
+}
+
+/** What the snippets of a document take for themselves: ports, and folders below the one for snippets. */
+function placesOf(document: string): string[] {
+  const texts = readBlocks(document)
+    .filter(isRun)
+    .map(({ text }) => (text.includes(demoScript) ? text + readFileSync(join(repository, demoScript), "utf8") : text));
+  return texts.flatMap((text) => text.match(/\b8[78]\d\d\b|\.build\/docs\/[\w-]+/g) ?? []);
 }
 
 function isRun(block: Block | undefined): boolean {
@@ -61,7 +97,8 @@ async function typeProblems(snippets: readonly Block[]): Promise<string[]> {
 }
 
 const snippetConfig = {
-  extends: "../../tsconfig.base.json",
+  extends: "../../tsconfig.json",
+  include: ["."],
   compilerOptions: {
     lib: ["ES2023"],
     types: ["node"],
@@ -83,8 +120,10 @@ async function runProblems(block: Block, next: Block | undefined): Promise<strin
 }
 
 function run(program: string, args: string[]): Promise<{ exit: unknown; stdout: string; output: string }> {
+  // A reader's shell is not started by npm.
+  const env = { ...process.env, npm_command: undefined };
   return new Promise((resolve) => {
-    execFile(program, args, { cwd: repository, timeout: timeoutMs }, (error, stdout, stderr) => {
+    execFile(program, args, { cwd: repository, env, timeout: timeoutMs }, (error, stdout, stderr) => {
       resolve({ exit: error ? (error.code ?? error.signal) : 0, stdout, output: (stdout + stderr).trim() });
     });
   });

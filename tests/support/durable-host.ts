@@ -64,8 +64,8 @@ export function linesIn(folder: string, name: string): string[] {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
 }
 
-/** The steps that are kept of all turns, as `asked.log` names them. Of SQLite no host may run meanwhile. */
-export async function keptSteps(location: string): Promise<Set<string>> {
+/** The steps that are stored of all turns, as `asked.log` names them. Of SQLite no host may run meanwhile. */
+export async function storedSteps(location: string): Promise<Set<string>> {
   const database = await openDatabase(location);
   try {
     const rows = await database.db
@@ -83,13 +83,13 @@ export async function keptSteps(location: string): Promise<Set<string>> {
   }
 }
 
-/** A turn of one step, in which so many calls need a person's yes. */
+/** A turn of one step, in which so many calls need a person's approval. */
 export function guardedTurn(executionId: string, guarded: number): TurnRequest {
   const request = stepsTurn(executionId, 1);
   return { ...request, message: { ...request.message, payload: { steps: 1, guarded } } };
 }
 
-/** The questions about calls that wait, by the lines that the calls would write. */
+/** The escalations of calls that wait, by the lines that the calls would write. */
 export async function openActs(host: HostProcess, tenant = "acme"): Promise<Map<string, { id: string; ask: string }>> {
   const path = `/admin/v1/escalations?namespaceId=${tenant}&status=pending&limit=200`;
   const listed = await ask(host.url, path, { token: host.operatorToken() });
@@ -101,7 +101,7 @@ export async function openActs(host: HostProcess, tenant = "acme"): Promise<Map<
   );
 }
 
-/** Says yes or no to the call that would write a line. */
+/** Approves or denies the call that would write a line. */
 export async function answerAct(host: HostProcess, line: string, answer: "approve" | "deny", tenant = "acme") {
   const open = (await openActs(host, tenant)).get(line);
   const body = { namespaceId: tenant, ...open, ...(answer === "deny" && { reason: "No." }) };
@@ -109,7 +109,7 @@ export async function answerAct(host: HostProcess, line: string, answer: "approv
   if (answered.status !== 200) throw new Error(`Not answered: ${answered.text}`);
 }
 
-/** Answers every question that waits with a yes or a no. */
+/** Approves or denies every escalation that waits. */
 export async function answerAll(host: HostProcess, tenant: string, answer: "deny"): Promise<number> {
   const token = host.operatorToken();
   const listed = await ask(host.url, `/admin/v1/escalations?namespaceId=${tenant}&status=pending&limit=200`, { token });

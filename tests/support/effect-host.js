@@ -1,11 +1,11 @@
 // A host as an embedder would start it, with effects that a test can count and hold: run as a process of its own with
-// `key=value` settings as arguments. Gates are files below the folder it runs in: what waits for one goes on once it is there.
+// `key=value` settings as arguments. Gates are files below the folder it runs in: what waits for one continues once it is there.
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool } from "../../packages/turnpike/dist/kernel/index.js";
 import { loadConfig } from "../../packages/host/dist/compose/config.js";
-import { createLog } from "../../packages/host/dist/observe/log.js";
+import { createLog } from "../../packages/host/dist/telemetry/log.js";
 import { startHost } from "../../packages/host/dist/compose/compose.js";
 
 const effects = "effects.log";

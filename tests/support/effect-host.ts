@@ -8,7 +8,7 @@ import { makeCredential, makeGrant } from "./host-world.ts";
 
 const effectScript = fileURLToPath(new URL("./effect-host.js", import.meta.url));
 
-/** Where a host process keeps its data: nothing to say for SQLite, whose file is below its folder. */
+/** Where a host process stores its data: nothing to say for SQLite, whose file is below its folder. */
 export async function placeFor(kind: "sqlite" | "postgres"): Promise<{ database?: string }> {
   return kind === "sqlite" ? {} : { database: await newLocation(kind) };
 }
@@ -34,7 +34,7 @@ export function startScript(script: string, folder: string, settings: HostSettin
 }
 
 /**
- * A tenant whose assistant may run turns and append effects (so many times, or after a yes, when told), and the assistant's
+ * A tenant whose assistant may run turns and append effects (so many times, or after an approval, when told), and the assistant's
  * token.
  */
 export async function makeEffectTenant(
@@ -66,7 +66,7 @@ export function effectsIn(folder: string): string[] {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
 }
 
-/** Lets go on what waits for a gate. */
+/** Releases what waits for a gate. */
 export function openGate(folder: string, name: string): void {
   writeFileSync(join(folder, name), "");
 }

@@ -106,7 +106,8 @@ function run(options: HostProcessOptions): { child: ChildProcess; output: Output
   const { PATH = "" } = process.env;
   const child = spawn(process.execPath, [script, ...args], {
     cwd: folder,
-    env: { PATH, ...env },
+    // No test sees the contexts of the user who runs it. Started as by npx, hints name the program and not a file of this checkout.
+    env: { PATH, HOME: folder, npm_command: "exec", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);

@@ -16,7 +16,7 @@ const workspace = new Map([
   ["turnpike-host", "packages/host/src"],
 ]);
 
-/** Every import in the packages' sources: static, re-exported, dynamic and in types. Paths are relative to `root`. */
+/** Every import in the packages' sources, tests apart: static, re-exported, dynamic and in types. Paths are relative to `root`. */
 export function readImports(root: string): Import[] {
   return sourceFiles(root).flatMap((file) =>
     specifiers(file, readFileSync(join(root, file), "utf8")).map(({ specifier, isType }) => ({
@@ -30,9 +30,14 @@ export function readImports(root: string): Import[] {
 
 function sourceFiles(root: string): string[] {
   return readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
-    .filter((path) => /^[^/]+\/src\/.*\.tsx?$/.test(path))
+    .filter((path) => /^[^/]+\/src\/.*\.tsx?$/.test(path) && !isTest(path))
     .map((path) => `packages/${path}`)
     .toSorted();
+}
+
+/** Whether a file is a test, by its name. */
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path);
 }
 
 function specifiers(file: string, text: string): Pick<Import, "specifier" | "isType">[] {

@@ -13,7 +13,7 @@ export async function problemsIn(loaded: LoadedHosts): Promise<string[]> {
     ...(await lostGrants(loaded)),
     ...(await livingRevoked(loaded)),
     ...wrongEffects(loaded),
-    ...(await brokenTrails(loaded)),
+    ...(await brokenAuditLogs(loaded)),
   ];
 }
 
@@ -36,13 +36,13 @@ async function wrongAnswers(loaded: LoadedHosts): Promise<string[]> {
     const host = loaded.hostAt(place);
     const again = await eventually(async () => {
       const answer = await loaded.invoke(host, each.tenant, each.id);
-      // Another host may wait for a moment, to see whether the one that had it lives.
+      // Another host may wait briefly, to see whether the one that had it lives.
       if (outcomeOf({ answer }) === "replay_pending") throw new Error(`${each.id} is pending.`);
       return answer;
     }).catch((error: unknown) => String(error));
     const hadEffect = effects.has(`${each.tenant.name} ${each.id}`);
-    const isUnkept = loaded.record.unkept.has(each);
-    if (typeof again !== "string" && isRight({ ...each, isUnkept }, again, hadEffect)) return;
+    const isUnstored = loaded.record.unstored.has(each);
+    if (typeof again !== "string" && isRight({ ...each, isUnstored }, again, hadEffect)) return;
     const said = typeof again === "string" ? again : `${again.status} ${again.text}`;
     wrong.push(
       `${each.tenant.name} ${each.id} was answered ${textOf(each.answer)}, ${hadEffect ? "with" : "without"} an effect, and then ${said}`,
@@ -55,24 +55,26 @@ function textOf(answer: Sent["answer"]): string {
   return typeof answer === "string" ? answer : `${answer.status} ${answer.text}`;
 }
 
-function isRight(each: Sent & { isUnkept: boolean }, again: Answer, hadEffect: boolean): boolean {
+function isRight(each: Sent & { isUnstored: boolean }, again: Answer, hadEffect: boolean): boolean {
   const { answer } = each;
   const isReplay = again.headers.get("idempotency-replayed") === "true";
   const [outcome, now] = [outcomeOf(each), outcomeOf({ answer: again })];
   if (outcome === "late") return false;
   if (outcome === "grant_exhausted") return !hadEffect && !isReplay && now === outcome;
   const isSame = isReplay && again.text === (answer as Answer).text;
-  if (outcome === "succeeded") return hadEffect && (isSame || (each.isUnkept && now === "replay_interrupted"));
-  if (now === "replay_interrupted") return outcome === "lost" || !hadEffect;
-  // Its result was kept, or it never ran before now. Only of what was cut off may there be an effect.
-  return hadEffect ? outcome === "lost" && isReplay && now === "succeeded" : !isReplay || now === "succeeded" || isSame;
+  if (outcome === "succeeded") return hadEffect && (isSame || (each.isUnstored && now === "replay_interrupted"));
+  // A host that could not store a result tells none, and may store it later.
+  const isCutOff = outcome === "lost" || outcome === "replay_interrupted";
+  if (now === "replay_interrupted") return isCutOff || !hadEffect;
+  // Its result was stored, or it never ran before now. Only of what was cut off may there be an effect.
+  return hadEffect ? isCutOff && isReplay && now === "succeeded" : !isReplay || now === "succeeded" || isSame;
 }
 
 async function lostGrants({ host, record }: LoadedHosts): Promise<string[]> {
   const { token } = await makeCredential(host, { tenant: "issued" });
   const { body } = await ask(host.url, "/v1/reach", { token });
-  const kept = new Set((body as { reach: { path: string[] }[] }).reach.map(({ path }) => path[0]));
-  return record.issued.filter((id) => !kept.has(id)).map((id) => `the grant ${id} was issued, and is lost`);
+  const stored = new Set((body as { reach: { path: string[] }[] }).reach.map(({ path }) => path[0]));
+  return record.issued.filter((id) => !stored.has(id)).map((id) => `the grant ${id} was issued, and is lost`);
 }
 
 async function livingRevoked(loaded: LoadedHosts): Promise<string[]> {
@@ -102,15 +104,15 @@ function countOf(effects: readonly string[], tenant: string): number {
   return effects.filter((line) => line.startsWith(`${tenant} `)).length;
 }
 
-async function brokenTrails({ host, tenants }: LoadedHosts): Promise<string[]> {
+async function brokenAuditLogs({ host, tenants }: LoadedHosts): Promise<string[]> {
   const names = [...tenants.map(({ name }) => name), "issued"];
   const verdicts = await Promise.all(names.map(async (name) => ({ name, broken: await breakIn(host, name) })));
   return verdicts.flatMap(({ name, broken }) =>
-    broken === undefined ? [] : `the trail of ${name} is broken: ${broken}`,
+    broken === undefined ? [] : `the audit log of ${name} is broken: ${broken}`,
   );
 }
 
-/** What is wrong with a trail, which is verified part by part. */
+/** What is wrong with an audit log, which is verified part by part. */
 async function breakIn(host: HostProcess, namespaceId: string): Promise<string | undefined> {
   const token = host.operatorToken();
   for (let cursor: string | undefined; ;) {

@@ -9,7 +9,7 @@ import { problemsIn } from "./load-check.ts";
 export interface Sent {
   id: string;
   tenant: EffectTenant;
-  /** Lost with its connection, or not there after so long that nobody waits any more. */
+  /** Lost with its connection, or not there after so long that no one waits any more. */
   answer: Answer | "lost" | "late";
 }
 
@@ -19,7 +19,7 @@ export interface EffectTenant {
   maxUses: number;
 }
 
-/** Access that somebody was told is revoked. */
+/** Access that a caller was told is revoked. */
 export interface Revoked {
   what: string;
   tenant: EffectTenant;
@@ -31,20 +31,20 @@ export interface LoadRecord {
   /** The grants whose issue was acknowledged. */
   readonly issued: string[];
   readonly revoked: Revoked[];
-  /** Calls whose results were told and could not be kept before the process ended: they may be interrupted. */
-  readonly unkept: Set<Sent>;
+  /** Calls whose results were told and could not be stored before the process ended: they may be interrupted. */
+  readonly unstored: Set<Sent>;
   /** What should not have been. */
   readonly wrong: string[];
 }
 
 const workers = 6;
-/** Nobody waits longer for an answer, whatever happens to the database; the documented limit is half of it. */
+/** No one waits longer for an answer, whatever happens to the database; the documented limit is half of it. */
 const patienceMs = 60_000;
 
 /** Hosts on one database, and calls whose effects are counted, grants and revocations in all of them at once. */
 export class LoadedHosts {
   readonly folder: string = makeFolder();
-  readonly record: LoadRecord = { sent: [], issued: [], revoked: [], unkept: new Set(), wrong: [] };
+  readonly record: LoadRecord = { sent: [], issued: [], revoked: [], unstored: new Set(), wrong: [] };
   readonly tenants: EffectTenant[] = [];
   readonly #settings: HostSettings;
   readonly #hosts: HostProcess[] = [];
@@ -151,12 +151,12 @@ export class LoadedHosts {
       const answer = await this.invoke(host, tenant, id);
       this.record.sent.push({ id, tenant, answer });
       if (typeof answer === "string") return;
-      // Whoever is refused because something is away tries again a little later.
+      // The caller that is refused because something is away tries again a little later.
       if (answer.status >= 500) await delay(50);
     }
   }
 
-  /** Issues grants, whose ids are kept once they are acknowledged. */
+  /** Issues grants, whose ids are recorded once they are acknowledged. */
   async #issue(host: HostProcess, round: string): Promise<void> {
     for (let place = 0; !this.#ending.signal.aborted; place += 1) {
       const id = `${round}-${place}`;
@@ -192,14 +192,14 @@ export class LoadedHosts {
   }
 }
 
-/** A credential that somebody was told is revoked. */
+/** A credential that a caller was told is revoked. */
 async function revokedCredential(host: HostProcess, name: string): Promise<Revoked> {
   const { id, token } = await makeCredential(host, { tenant: "plenty" });
   await mustDo(host, "/admin/v1/credentials/revoke", { id });
   return { what: `the credential ${id}`, tenant: { name: `revoked-${name}`, token, maxUses: 0 } };
 }
 
-/** The token of somebody who was told that their grant is revoked. */
+/** The token of a caller who was told that their grant is revoked. */
 async function revokedGrant(host: HostProcess, name: string): Promise<Revoked> {
   const tenant = `tenant-${name}`;
   const token = await makeEffectTenant(host, { tenant });

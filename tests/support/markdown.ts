@@ -37,7 +37,7 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
-/** A document with the part of a name, which stands between two comments, made anew. */
+/** A document with the part of a name, which is between two comments, made anew. */
 export function withPart(document: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

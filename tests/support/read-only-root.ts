@@ -122,7 +122,7 @@ export function runImage(image: Image, options: ContainerOptions = {}): Containe
   };
 }
 
-/** An empty volume, which belongs to the image's user as the folder does that it stands for. */
+/** An empty volume, which belongs to the image's user as the folder does that it replaces. */
 export function newVolume({ user }: Image): string {
   const volume = makeFolder();
   const [uid, gid] = user.split(":").map(Number);

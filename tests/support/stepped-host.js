@@ -1,6 +1,6 @@
 // A host script of this folder with a clock that can be set: `clock=<file>` and `script=<name>` among the arguments say which.
 // Date is ahead by as many milliseconds as the file says, and the file `<file>.set` says when it is. Timers and
-// `performance.now()` go on as ever, as they do when somebody sets the clock of a machine.
+// `performance.now()` run as ever, as they do when an administrator sets the clock of a machine.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
 function take(name) {

@@ -1,7 +1,7 @@
 import { execFile, fork, type ChildProcess, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { placeFor } from "./effect-host.ts";
 import { makeFolder, startHostProcess, turnpike, type HostProcess } from "./host-process.ts";
@@ -71,7 +71,8 @@ export function commandWith(
   const { PATH = "" } = process.env;
   // Whatever reads standard input finds its end.
   const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
-  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH }, execArgv: [], stdio });
+  const session =
+    sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH, HOME: folder }, execArgv: [], stdio });
   session.setMaxListeners(0);
   sessions.set(folder, session);
   const id = crypto.randomUUID();
@@ -99,10 +100,9 @@ export function paste(folder: string, lines: string, env: Readonly<Record<string
   // Where npx looks as well.
   const bin = join(folder, "node_modules", ".bin");
   mkdirSync(bin, { recursive: true });
-  writeFileSync(join(bin, "turnpike"), `#!/bin/sh\nexec '${process.execPath}' '${turnpike}' "$@"\n`);
-  chmodSync(join(bin, "turnpike"), 0o755);
+  if (!existsSync(join(bin, "turnpike"))) symlinkSync(turnpike, join(bin, "turnpike"));
   const place = {
-    PATH: `${bin}:${process.env["PATH"] ?? ""}`,
+    PATH: [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter),
     HOME: folder,
     npm_config_update_notifier: "false",
     ...env,
@@ -130,7 +130,7 @@ export function misused(...lines: readonly string[]): Printed {
   return { ...refused(...lines), code: 2 };
 }
 
-/** Each of what no two runs have in common, with what to write instead; as long as it, where it stands in tables. */
+/** Each of what no two runs have in common, with what to write instead; as long as it, where it is in tables. */
 const changing: readonly (readonly [RegExp, string])[] = [
   [/http:\/\/127\.0\.0\.1:\d+/g, "http://host"],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "2026-01-01T00:00:00.000Z"],
@@ -141,7 +141,7 @@ const changing: readonly (readonly [RegExp, string])[] = [
   [/\bgrant-[0-9a-f]{12}\b/g, "grant-000000000000"],
 ];
 
-/** The same on every run: ids and times are written as zeros and as one moment. */
+/** The same on every run: ids and times are written as zeros and as one instant. */
 export function steady({ code, stdout, stderr }: Printed): Printed {
   return { code, stdout: steadyText(stdout), stderr: steadyText(stderr) };
 }

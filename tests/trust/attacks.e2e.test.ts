@@ -13,6 +13,6 @@ test.each(groups)("every attack on $name is held, and what is done rightly succe
 test("no two attacks have one name, and the document has all of them; run with --update after a change that is meant", async () => {
   const names = groups.flatMap(({ attacks }) => attacks.map(({ name }) => name));
   expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
-  const document = join(repository, "docs/trust.md");
+  const document = join(repository, "tests/trust/attacks/README.md");
   await expect(withAttacks(readFileSync(document, "utf8"), groups)).toMatchFileSnapshot(document);
 });

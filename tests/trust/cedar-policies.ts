@@ -1,5 +1,5 @@
 // Grants in the language of Cedar. Everything that a decision depends on is left for Cedar to find out: which place lies below
-// which, what is within a delegation, which moment comes first. Only the shape of the chain is followed here.
+// which, what is within a delegation, which instant comes first. Only the shape of the chain is followed here.
 import type {
   AccessContext,
   AuthorizationRequest,
@@ -29,7 +29,7 @@ export function policiesOf(grants: readonly Grant[]): Record<string, string> {
   };
   for (const grant of grants) {
     const chain = chainOf(grants, grant);
-    // A chain without an end gives nothing to anybody.
+    // A chain without an end gives nothing to anyone.
     if (chain === undefined) continue;
     for (const [index, capability] of grant.capabilities.entries())
       policies[JSON.stringify([grant.id, grant.namespaceId, index])] = policyOf(chain, grant, capability);
@@ -71,10 +71,10 @@ function policyOf(chain: readonly Grant[], grant: Grant, { resource, actions, sc
 
 function isActive({ issuedAt, revokedAt, constraints: { purposes, notBefore, expiresAt } }: Grant): string {
   return all([
-    `!${isBefore(now, moment(issuedAt))}`,
-    ...(revokedAt === undefined ? [] : [isBefore(now, moment(revokedAt))]),
-    ...(notBefore === undefined ? [] : [`!${isBefore(now, moment(notBefore))}`]),
-    ...(expiresAt === undefined ? [] : [isBefore(now, moment(expiresAt))]),
+    `!${isBefore(now, instant(issuedAt))}`,
+    ...(revokedAt === undefined ? [] : [isBefore(now, instant(revokedAt))]),
+    ...(notBefore === undefined ? [] : [`!${isBefore(now, instant(notBefore))}`]),
+    ...(expiresAt === undefined ? [] : [isBefore(now, instant(expiresAt))]),
     ...(purposes === undefined ? [] : [`${setOf(purposes, quoted)}.contains(context.purpose)`]),
   ]);
 }
@@ -88,8 +88,8 @@ function isLinkSound(child: Grant, parent: Grant): string {
     isWithin(outer.purposes, inner.purposes, (wide, narrow) => {
       return `${setOf(wide, quoted)}.containsAll(${setOf(narrow, quoted)})`;
     }),
-    isWithin(outer.notBefore, inner.notBefore, (wide, narrow) => `!${isBefore(moment(narrow), moment(wide))}`),
-    isWithin(outer.expiresAt, inner.expiresAt, (wide, narrow) => `!${isBefore(moment(wide), moment(narrow))}`),
+    isWithin(outer.notBefore, inner.notBefore, (wide, narrow) => `!${isBefore(instant(narrow), instant(wide))}`),
+    isWithin(outer.expiresAt, inner.expiresAt, (wide, narrow) => `!${isBefore(instant(wide), instant(narrow))}`),
     ...child.capabilities.map((narrow) => any(parent.capabilities.map((wide) => isCapabilityWithin(narrow, wide)))),
   ]);
 }
@@ -119,8 +119,8 @@ export function questionOf(
   context: AccessContext,
   { action, resource }: AuthorizationRequest,
 ): CedarQuestion {
-  const { at, micros } = readMoment(context.now);
-  // Besides the resource itself, only what was delegated is looked for below something.
+  const { at, micros } = readInstant(context.now);
+  // Besides the resource itself, only what was delegated is searched below something.
   const delegated = grants.filter(({ parentId }) => parentId !== undefined).flatMap(({ capabilities }) => capabilities);
   const places = new Map([resource, ...delegated.map((each) => each.resource)].map((each) => [placeId(each), each]));
   return {
@@ -167,28 +167,28 @@ function principal(who: PrincipalRef): string {
   return `${type}::${quoted(id)}`;
 }
 
-/** Cedar knows milliseconds; what is finer stands beside them. */
-interface Moment {
+/** Cedar knows milliseconds; what is finer is beside them. */
+interface Instant {
   readonly at: string;
   readonly micros: number | string;
 }
 
-const now: Moment = { at: "context.now", micros: "context.micros" };
+const now: Instant = { at: "context.now", micros: "context.micros" };
 
-function moment(text: string): Moment {
-  const { at, micros } = readMoment(text);
+function instant(text: string): Instant {
+  const { at, micros } = readInstant(text);
   return { at: `datetime(${quoted(at)})`, micros };
 }
 
-/** The same moment as Cedar writes it: three digits behind the second, and an offset without a colon. */
-function readMoment(text: string): { at: string; micros: number } {
+/** The same instant as Cedar writes it: three digits behind the second, and an offset without a colon. */
+function readInstant(text: string): { at: string; micros: number } {
   const [, second, fraction = "", offset = ""] =
     /^([^.]{19})(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(text.toUpperCase()) ?? [];
   const digits = fraction.padEnd(6, "0");
   return { at: `${second}.${digits.slice(0, 3)}${offset.replace(":", "")}`, micros: Number(digits.slice(3, 6)) };
 }
 
-function isBefore(one: Moment, other: Moment): string {
+function isBefore(one: Instant, other: Instant): string {
   return `(${one.at} < ${other.at} || (${one.at} == ${other.at} && ${one.micros} < ${other.micros}))`;
 }
 

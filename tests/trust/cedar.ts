@@ -21,7 +21,7 @@ interface Engines {
 }
 
 /** Installed beside the module, which only those import who want to use it. */
-const cedarModule = new URL("../../oracle-tests/cedar.js", import.meta.url).href;
+const cedarModule = new URL("../../checks/oracles/cedar.js", import.meta.url).href;
 
 const questionsPerWorld = 250;
 
@@ -69,13 +69,13 @@ function questionsOf(seed: number): { world: World; steps: Step[] } {
   world.findFaults.clear();
   world.used.clear();
   const grants = world.grants.filter((grant) => GrantSchema.safeParse(grant).success).map(withoutApproval);
-  const kept = { ...world, grants };
+  const valid = { ...world, grants };
   const steps = Array.from({ length: questionsPerWorld }, () => {
-    const step = nextStep(kept, random);
+    const step = nextStep(valid, random);
     // Most steps are made to fit some grant; these are not.
     return random.chance(0.35) ? { ...step, request: anyRequest(random) } : step;
   });
-  return { world: kept, steps: steps.filter(fitsContract) };
+  return { world: valid, steps: steps.filter(fitsContract) };
 }
 
 function anyRequest(random: Random): AuthorizationRequest {

@@ -7,7 +7,7 @@ const decisionsPerCase = 20_000;
 /** The kernel against the naive authorizer. */
 export const decisions: Suite = {
   name: "decisions",
-  says: "The kernel and an independent, naive implementation decide the same questions and agree on every one.",
+  says: "The kernel and an independent, naive implementation decide the same requests and agree on every one.",
   share: 3,
   async run({ seed, isOver }) {
     const counts = { decisions: 0, allowed: 0, executions: 0, "reasons seen": 0 };

@@ -35,7 +35,7 @@ async function fillDisk(loaded: LoadedHosts, random: Random): Promise<"emptied" 
   if (random.chance(0.3)) {
     await loaded.kill(0);
     await loaded.stopLoad();
-    for (const each of sent.slice(from)) loaded.record.unkept.add(each);
+    for (const each of sent.slice(from)) loaded.record.unstored.add(each);
     await loaded.startHost();
     return "killed";
   }
@@ -73,7 +73,7 @@ export const fullDisk: Suite = {
   name: "full-disk",
   says:
     "The disk is full in the middle of a write of SQLite, and then not any more, or the host is killed meanwhile. It says so, " +
-    "does nothing that it cannot keep, goes on by itself, and what holds after a kill holds here too.",
+    "does nothing that it cannot store, recovers by itself, and what holds after a kill holds here too.",
   share: 2,
   run: (trial) =>
     canLimitFiles

@@ -21,7 +21,7 @@ async function killHosts({ seed, isOver }: Trial): Promise<WorldOutcome> {
   do {
     kills += 1;
     loaded.startLoad();
-    // Another moment of the work each time.
+    // Another instant of the work each time.
     await loaded.answers(10 + random.below(40));
     // Sometimes right behind a revocation that was acknowledged.
     const before = revoked.length;
@@ -51,7 +51,7 @@ export const kills: Suite = {
   name: "kills",
   says:
     "A host is killed in the middle of its work. Nothing that it acknowledged is lost, no grant is used too often, nothing " +
-    "revoked works, no effect happens twice under one id, and the audit trail is whole.",
+    "revoked works, no effect happens twice under one id, and the audit log is whole.",
   share: 4,
   run: (trial) => runWorlds("kills", trial, killHosts),
 };

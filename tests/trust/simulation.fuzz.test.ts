@@ -20,7 +20,7 @@ test("whatever storage does and whenever hosts die, the promises hold", async ()
     "hosts not seen": 100,
     "hosts overtaken": 5,
     "asked again": 600,
-    "trails verified": plansOfSlice * episodesPerPlan,
+    "audit logs verified": plansOfSlice * episodesPerPlan,
   }))
     expect([name, (counts[name] ?? 0) >= least, counts[name]]).toEqual([name, true, counts[name]]);
 });

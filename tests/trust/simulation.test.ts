@@ -4,7 +4,8 @@ import { openPremises } from "./simulation/premises.ts";
 import { planOf } from "./simulation/plan.ts";
 import { runWorld } from "./simulation/run-world.ts";
 
-describe("a simulated world", async () => {
+// A whole world takes seconds, and a busy machine several times as long.
+describe("a simulated world", { timeout: 90_000 }, async () => {
   const premises = await openPremises();
   afterAll(() => premises.close());
 

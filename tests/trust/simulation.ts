@@ -11,8 +11,8 @@ const maxFindings = 5;
 export const simulation: Suite = {
   name: "simulation",
   says:
-    "Whatever storage does and whenever hosts die: what was acknowledged is kept, nothing happens twice under one id, no use " +
-    "is counted over its limit, what was revoked stays revoked, every effect has its decision before it, trails verify, " +
+    "Whatever storage does and whenever hosts die: what was acknowledged is stored, nothing happens twice under one id, no use " +
+    "is counted over its limit, what was revoked stays revoked, every effect has its decision before it, audit logs verify, " +
     "tenants never meet, and turns end or wait.",
   share: 5,
   async run({ seed, isOver }) {

@@ -1,4 +1,4 @@
-/** One kind of proof: it tries things until it is told that it is over, and goes on past what fails. */
+/** One kind of proof: it tries things until it is told that it is over, and continues past what fails. */
 export interface Suite {
   /** What it is called on the command line and in the report. */
   readonly name: string;

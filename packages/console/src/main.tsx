@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startLive } from "./base/live/live.ts";
+import { startLive } from "./shared/events/live.ts";
 
 const page = document.querySelector("#page");
 if (page === null) throw new Error("The page has no place for the console.");

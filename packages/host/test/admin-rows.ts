@@ -1,5 +1,5 @@
 /** Every route of the operators as the wire knows it, with an input that it takes. */
-import type { AdminRouteName } from "../src/management/admin-routes.ts";
+import type { AdminRouteName } from "../src/admin-contract/admin-routes.ts";
 import { askIn, escalation, officeTime, oona, type Office } from "./office.ts";
 import { access, alice, assistant, auditEvent, grant } from "./records.ts";
 import { beginTurn, turnToBegin } from "./turn-journals.ts";
@@ -15,10 +15,10 @@ export interface AdminRow {
   path: string;
   /** What a POST that succeeds answers. */
   status?: 200 | 201;
-  /** How the trail calls the change; absent when nothing changes. */
+  /** How the audit log calls the change; absent when nothing changes. */
   action?: string;
-  /** The tenant on whose trail the change is; the one of the input unless given. */
-  trail?: string;
+  /** The tenant in whose audit log the change is; the one of the input unless given. */
+  auditTenant?: string;
   input(office: Place, tenant: string): Input | Promise<Input>;
 }
 
@@ -37,6 +37,11 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       await stores.credentials.create({ namespaceId, access });
       return { namespaceId };
     },
+  },
+  showCredential: {
+    method: "GET",
+    path: "/admin/v1/credentials/{id}",
+    input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
   },
   revokeCredential: {
     method: "POST",
@@ -275,7 +280,7 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/mcp/servers/{server}/accept",
     status: 200,
     action: "mcp.accept",
-    trail: "operators",
+    auditTenant: "operators",
     async input({ stores }) {
       // Something else was accepted before, so that there is something to accept.
       await stores.mcpPins.pin("notes", [{ tool: "echo", hash: "0".repeat(64), definition: "{}" }], "human:oona");
@@ -287,7 +292,7 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/sessions",
     status: 201,
     action: "session.create",
-    trail: "operators",
+    auditTenant: "operators",
     async input({ stores, tokens }) {
       if (tokens !== undefined) return { token: tokens.operator };
       const operator = { actor: alice, owner: alice, purposes: ["operate"], admin: true };
@@ -302,7 +307,7 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/codes",
     status: 201,
     action: "code.create",
-    trail: "operators",
+    auditTenant: "operators",
     input: () => ({}),
   },
   listTenants: {
@@ -418,8 +423,15 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/backup",
     status: 200,
     action: "backup.create",
-    trail: "operators",
+    auditTenant: "operators",
     input: () => ({}),
+  },
+  // Nothing is lost here, so nothing changes.
+  acceptLoss: {
+    method: "POST",
+    path: "/admin/v1/database/accept-loss",
+    status: 200,
+    input: () => ({ revokeCredentials: true }),
   },
 };
 

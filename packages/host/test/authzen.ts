@@ -7,8 +7,8 @@ import { createRateLimit } from "../src/access/rate-limit.ts";
 import { createFront } from "../src/front/front.ts";
 import { createOriginOf } from "../src/front/origin.ts";
 import { serveProtocol } from "../src/front/protocol.ts";
-import type { CredentialAccess } from "../src/management/records.ts";
-import { createMetrics } from "../src/observe/metrics.ts";
+import type { CredentialAccess } from "../src/admin-contract/records.ts";
+import { createMetrics } from "../src/telemetry/metrics.ts";
 import { authzenProtocol } from "../src/protocols/authzen/authzen-protocol.ts";
 import { asFetch } from "./fetch-front.ts";
 import { alice, assistant } from "./records.ts";
@@ -51,12 +51,12 @@ function grant(id: string, subject: PrincipalRef, actions: string[], path: strin
 /** A decision point that tests ask. */
 export interface DecisionPoint {
   audit: MemoryAudit;
-  /** Posts as whoever has the token; headers can be changed, and a text is sent as it is. */
+  /** Posts as the one who has the token; headers can be changed, and a text is sent as it is. */
   post(as: string, path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
   send(request: Request): Promise<Response>;
 }
 
-/** Opens one whose clock stands still. */
+/** Opens one with a fixed clock. */
 export function openDecisionPoint(limits = { perSecond: 1000, burst: 1000 }): DecisionPoint {
   const clock = (): Date => new Date("2026-01-01T12:00:00Z");
   const audit = memoryAudit();
@@ -70,12 +70,12 @@ export function openDecisionPoint(limits = { perSecond: 1000, burst: 1000 }): De
     grant("alice-elsewhere", alice, ["read"], ["secrets"], { namespaceId: "other" }),
     grant("bob-deep", bob, ["read"], ["a b", "50%", "ü"], {}),
   ]);
-  const credentials: Pick<CredentialStore, "verify" | "stands"> = {
+  const credentials: Pick<CredentialStore, "verify" | "isValidAt"> = {
     verify(token) {
       const [namespaceId, access] = holders[token.replaceAll("+", " ")] ?? [];
       return Promise.resolve(namespaceId && access ? { id: token, namespaceId, access } : undefined);
     },
-    stands: () => Promise.resolve(true),
+    isValidAt: () => Promise.resolve(true),
   };
   const protocol = authzenProtocol({
     kernel: createKernel({ grants, usage: memoryUsage(), audit }),

@@ -10,7 +10,7 @@ export interface CertificateFiles {
   keyFile: string;
 }
 
-/** Makes a certificate in a folder: of an authority, or issued by one to somebody of these names, such as `DNS:localhost`. */
+/** Makes a certificate in a folder: of an authority, or issued by one for these names, such as `DNS:localhost`. */
 export async function makeCertificate(
   folder: string,
   name: string,

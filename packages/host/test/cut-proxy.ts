@@ -10,7 +10,7 @@ export interface CutProxy {
   /** Breaks every connection, and each new one at once. */
   cut(): void;
   mend(): void;
-  /** Keeps every connection and lets nothing through, as a server does that hangs; `thaw` lets all of it through. */
+  /** Holds every connection open and lets nothing through, as a server does that hangs; `thaw` lets all of it through. */
   freeze(): void;
   thaw(): void;
   /** How many connections were tried so far. */

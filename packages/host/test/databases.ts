@@ -1,17 +1,25 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, SqliteDialect } from "kysely";
-import { afterAll, inject, onTestFinished } from "vitest";
+import { afterAll, inject, onTestFinished, TestRunner } from "vitest";
 import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
+import type { DatabaseSettings } from "../src/storage/database-settings.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
 import type { Schema } from "../src/storage/schema.ts";
 import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import { testRoot } from "./test-root.ts";
 
-/** The databases every store has to work on; with `TEST_DATABASES=sqlite` that one alone, for a first look. */
-export const databaseKinds: readonly Database["kind"][] =
-  process.env["TEST_DATABASES"] === "sqlite" ? ["sqlite"] : ["sqlite", "postgres"];
+/** The databases every store has to work on: those of the run, which `TEST_DATABASES` names when it is one of them alone. */
+export const databaseKinds: readonly Database["kind"][] = (["sqlite", "postgres"] as const).filter(
+  (kind) => (process.env["TEST_DATABASES"] ?? kind) === kind,
+);
+
+/**
+ * For what is done above the stores and is the same on every database: one of those of the run. That a host works on the other
+ * is shown by every command of `tests/host/commands.test.ts`.
+ */
+export const anyDatabase: readonly Database["kind"][] = databaseKinds.slice(0, 1);
 
 /** A folder of the test that runs, gone when it ends. */
 export function temporaryFolder(): string {
@@ -26,7 +34,9 @@ export async function newLocation(kind: Database["kind"], folder?: string): Prom
   return newPostgres("empty");
 }
 
+/** Where the run has no PostgreSQL, the test that needs one is skipped. */
 async function newPostgres(state: "empty" | "migrated"): Promise<string> {
+  if (!databaseKinds.includes("postgres")) TestRunner.getCurrentTest()?.context.skip("needs a PostgreSQL");
   const response = await fetch(`${inject("newPostgresDatabase")}/${state}`);
   const answer = await response.text();
   if (!response.ok) throw new Error(`PostgreSQL did not start: ${answer}`);
@@ -34,7 +44,7 @@ async function newPostgres(state: "empty" | "migrated"): Promise<string> {
 }
 
 /** A database that no host opened yet: a copy of one that was migrated once. */
-async function migratedLocation(kind: Database["kind"], folder?: string): Promise<string> {
+export async function migratedLocation(kind: Database["kind"], folder?: string): Promise<string> {
   if (kind === "postgres") return newPostgres("migrated");
   const location = await newLocation(kind, folder);
   writeFileSync(location, await (migratedFile ??= migrateFile()));
@@ -60,7 +70,7 @@ async function migrateFile(): Promise<Buffer> {
 }
 
 /** A host's handle on a database, closed when the test ends. */
-export async function openHost(location: string): Promise<Database> {
+export async function openHost(location: DatabaseSettings): Promise<Database> {
   const database = await openDatabase(location);
   onTestFinished(() => database.close());
   return database;
@@ -71,7 +81,7 @@ export async function openFresh(kind: Database["kind"]): Promise<Database> {
   return openHost(await migratedLocation(kind));
 }
 
-/** For tests that keep apart by themselves: one database for the block it is called in, opened when first asked for. */
+/** For tests that do not disturb each other: one database for the block it is called in, opened when first asked for. */
 export function sharedDatabase(kind: Database["kind"]): () => Promise<Database> {
   let opened: Promise<Database> | undefined;
   const folder = mkdtempSync(join(testRoot, "turnpike-test-"));
@@ -97,7 +107,7 @@ export async function openPair(): Promise<[Database, Database]> {
 }
 
 /**
- * Runs something so many times, ten at once: as many as a host has connections. Whoever waits for one gives up after five
+ * Runs something so many times, ten at once: as many as a host has connections. A caller who waits for one gives up after five
  * seconds, which is what a hundred at once would test on a busy machine.
  */
 export async function tenAtOnce<T>(count: number, run: (place: number) => Promise<T>): Promise<T[]> {

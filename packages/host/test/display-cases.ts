@@ -54,6 +54,26 @@ export const nameCases: readonly NameCase[] = [
   },
 ];
 
+interface CutCase {
+  name: string;
+  text: string;
+  /** The most characters that are shown. */
+  most: number;
+  shown: string;
+  /** How many characters are left out. */
+  left: number;
+}
+
+/** What is shown of a text that is too long. No number and no character is cut in two. */
+export const cutCases: readonly CutCase[] = [
+  { name: "at the limit", text: "abcdef", most: 6, shown: "abcdef", left: 0 },
+  { name: "in a word", text: "abcdef", most: 4, shown: "abcd", left: 2 },
+  { name: "before a number that does not fit", text: "ab\u202ecd", most: 6, shown: "ab", left: 10 },
+  { name: "behind a number that fits", text: "ab\u202ecd", most: 10, shown: "ab<U+202E>", left: 2 },
+  { name: "before a character of two halves", text: "ab🙂", most: 3, shown: "ab", left: 2 },
+  { name: "before a letter with marks", text: "abx\u0363\u0363", most: 4, shown: "ab", left: 3 },
+];
+
 interface CapabilityCase {
   name: string;
   capability: Capability;
@@ -187,6 +207,34 @@ export const actCases: readonly ActCase[] = [
   },
 ];
 
+/** What is shown of what was decided about, of human:alice where it names no owner, and of a row of the audit log about it. */
+export const decisionCases = [
+  {
+    name: "an act that names no owner",
+    request: { action: "read", resource: notes },
+    shown: "read files/notes of human:alice",
+    row: "read files/notes",
+  },
+  {
+    name: "an act that names an owner",
+    request: { action: "read", resource: { ...notes, owner: { kind: "human", userId: "bob" } as const } },
+    shown: "read files/notes of human:bob",
+    row: "read files/notes of human:bob",
+  },
+  {
+    name: "a step that reads like an owner",
+    request: { action: "read", resource: { namespace: "files", path: ["notes of human:bob"] } },
+    shown: `read files/"notes of human:bob" of human:alice`,
+    row: `read files/"notes of human:bob"`,
+  },
+  {
+    name: "an action that reads like more",
+    request: { action: "read files/a or", resource: notes },
+    shown: `"read files/a or" files/notes of human:alice`,
+    row: `"read files/a or" files/notes`,
+  },
+];
+
 interface ArgumentsCase {
   name: string;
   arguments: JsonObject;
@@ -239,3 +287,16 @@ export const argumentsCases: readonly ArgumentsCase[] = [
     rows: [[`["\u0430mount"]`, "1"]],
   },
 ];
+
+/** Why escalations were closed, and how that is said. */
+export const closedCases = [
+  {
+    closed: { reason: "credential_revoked", credential: "c1" },
+    text: "the credential c1 that it was asked with was revoked",
+  },
+  { closed: { reason: "credential_expired" }, text: "the credential that it was asked with has expired" },
+  { closed: { reason: "grant_revoked", grantId: "pay bob" }, text: 'its grant "pay bob" was revoked' },
+  { closed: { reason: "grant_expired", grantId: "g1" }, text: "its grant g1 has expired" },
+  { closed: { reason: "turn_cancelled" }, text: "its turn was cancelled" },
+  { closed: { reason: "turn_ended" }, text: "its turn has ended" },
+] as const;

@@ -1,6 +1,6 @@
 /** Reading streams of server-sent events in tests. */
 import { readServerSentEvents } from "../../turnpike/src/client/server-sent-events.ts";
-import type { LiveEvent } from "../src/management/routes/event-routes.ts";
+import type { LiveEvent } from "../src/admin-contract/routes/event-routes.ts";
 
 /** An event of a stream, and the cursor that came with it. */
 interface Followed {

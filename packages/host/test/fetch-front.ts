@@ -15,6 +15,7 @@ export function asFetch(front: Front): (request: Request) => Promise<Response> {
 export function wireRequestFrom(request: Request): WireRequest {
   const { method, headers, signal, url } = request;
   const { pathname, search } = new URL(url);
-  const body = { bytes: async () => new Uint8Array(await request.arrayBuffer()) };
+  let read: Promise<ArrayBuffer> | undefined;
+  const body = { bytes: async () => new Uint8Array(await (read ??= request.arrayBuffer())) };
   return { method, target: pathname + search, headers, signal, body, admit() {}, toFetch: () => request };
 }

@@ -55,7 +55,7 @@ export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = pa
     } catch (error) {
       const waited = Date.now() - start;
       if (waited > deadlineMs) throw error;
-      // What is waited for needs the processor, too: the longer it takes, the less often it is looked at.
+      // What is waited for needs the processor, too: the longer it takes, the less often it is polled.
       await delay(Math.min(5 + waited / 20, 50));
     }
   }

@@ -90,7 +90,7 @@ export const anthropic: Protocol = {
       event({
         type: "message_delta",
         delta: { stop_reason: reason, stop_sequence: null },
-        usage: { output_tokens: 5 },
+        usage: { output_tokens: extra?.output ?? 5 },
       }),
       event({ type: "message_stop" }),
     ];

@@ -25,7 +25,7 @@ function detailsOf({ cached, reasoning }: NonNullable<Speech["usage"]>): Json {
   };
 }
 
-/** The chat API of OpenAI, and of everybody who speaks it. */
+/** The chat API of OpenAI, and of every provider that speaks it. */
 export const openaiChat: Protocol = {
   path: () => "/v1/chat/completions",
   keyOf: ({ authorization }) => String(authorization).replace(/^Bearer /, ""),
@@ -65,7 +65,8 @@ export const openaiChat: Protocol = {
     const event = (data: object): string => `data: ${JSON.stringify({ ...head, ...data })}\n\n`;
     const delta = (part: object): string => event({ choices: [{ index: 0, delta: part, finish_reason: null }] });
     const reasons = { length: "length", refused: "content_filter", unknown: "a_new_reason", paused: "stop" };
-    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+    const output = extra?.output ?? 5;
+    const usage = { prompt_tokens: 10, completion_tokens: output, total_tokens: 10 + output };
     const reason = finish === undefined ? (calls.length > 0 ? "tool_calls" : "stop") : reasons[finish];
     return [
       delta({ role: "assistant", content: "" }),

@@ -74,10 +74,11 @@ export const google: Protocol = {
       return `data: ${JSON.stringify({ candidates: [candidate], ...more, modelVersion: model, responseId: "r1" })}\r\n\r\n`;
     };
     const reasons = { length: "MAX_TOKENS", refused: "SAFETY", unknown: "A_NEW_REASON", paused: "STOP" };
+    const output = extra?.output ?? 5;
     const usageMetadata = extra && {
       promptTokenCount: 10,
-      candidatesTokenCount: 5 - (extra.reasoning ?? 0),
-      totalTokenCount: 15,
+      candidatesTokenCount: output - (extra.reasoning ?? 0),
+      totalTokenCount: 10 + output,
       ...(extra.cached && { cachedContentTokenCount: extra.cached }),
       ...(extra.reasoning && { thoughtsTokenCount: extra.reasoning }),
     };

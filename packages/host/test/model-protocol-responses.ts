@@ -47,12 +47,12 @@ export const openaiResponses: Protocol = {
     const understood = { model: body["model"], instructions, tools, messages };
     const problems = commonProblems(understood);
     if (body["stream"] !== true) problems.push("no stream");
-    if (body["store"] !== false) problems.push("something would be kept");
-    if (body["previous_response_id"] !== undefined) problems.push("a request that needs what was not kept");
+    if (body["store"] !== false) problems.push("something would be stored");
+    if (body["previous_response_id"] !== undefined) problems.push("a request that needs what was not stored");
     if (list(body["tools"]).some(({ strict }) => strict !== false)) problems.push("a schema that would be rewritten");
     for (const { type, encrypted_content: secret } of input) {
-      if (type === "item_reference") problems.push("an item that was not kept");
-      if (type === "reasoning" && typeof secret !== "string") problems.push("a thought that was not kept");
+      if (type === "item_reference") problems.push("an item that was not stored");
+      if (type === "reasoning" && typeof secret !== "string") problems.push("a thought that was not stored");
     }
     return { ...understood, problems };
   },
@@ -72,12 +72,13 @@ export const openaiResponses: Protocol = {
       ),
       event({ type: "response.output_item.done", output_index: 0, item: message }),
     ];
+    const output = extra?.output ?? 5;
     const usage = extra && {
       input_tokens: 10,
       input_tokens_details: { cached_tokens: extra.cached ?? 0 },
-      output_tokens: 5,
+      output_tokens: output,
       output_tokens_details: { reasoning_tokens: extra.reasoning ?? 0 },
-      total_tokens: 15,
+      total_tokens: 10 + output,
     };
     const reasons: Record<string, string> = { length: "max_output_tokens", unknown: "a_new_reason" };
     const reason = reasons[finish ?? ""];

@@ -15,8 +15,8 @@ export interface Speech {
   text?: readonly Piece[];
   calls?: readonly SpokenCall[];
   finish?: "length" | "refused" | "unknown" | "paused";
-  /** What it cost besides the usual; `null` is a provider that does not say. */
-  usage?: { cached?: number; reasoning?: number } | null;
+  /** What it cost besides the usual, or instead of 5 tokens of output; `null` is a provider that does not say. */
+  usage?: { cached?: number; reasoning?: number; output?: number } | null;
 }
 
 /** A request in words that fit all protocols. */

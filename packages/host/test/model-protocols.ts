@@ -15,3 +15,16 @@ export const protocols: Record<Backend, Protocol> = {
   google,
   "openai-compatible": openaiChat,
 };
+
+/** Every provider that can be configured, with each of its APIs. */
+export const providers: readonly Backend[] = ["openai", "openai-chat", "anthropic", "google", "openai-compatible"];
+
+/** The providers whose protocol this run tries: `unit` the first one, `protocols` the others, and a run without projects all. */
+export const triedProviders: readonly Backend[] = tried(process.env["TEST_PROTOCOLS"]);
+
+function tried(which = "all"): readonly Backend[] {
+  if (which === "all") return providers;
+  if (which === "first") return providers.slice(0, 1);
+  if (which === "others") return providers.slice(1);
+  throw new Error("TEST_PROTOCOLS takes first, others or all.");
+}

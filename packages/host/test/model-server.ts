@@ -12,6 +12,8 @@ import { RuntimeConfigSchema, type ModelConfig } from "../src/turns/runtimes/mod
 import type { Speech, Understood } from "./model-protocol.ts";
 import { protocols, type Backend } from "./model-protocols.ts";
 
+export { providers, triedProviders } from "./model-protocols.ts";
+
 /** The key that the server knows; long enough to be found wherever it should not be. */
 export const modelKey = "sk-test-0123456789abcdefghijklmnop";
 
@@ -63,6 +65,11 @@ export function says(...text: NonNullable<Speech["text"]>): Said {
 /** Calls these tools. */
 export function callsTools(...calls: NonNullable<Speech["calls"]>): Said {
   return { type: "say", calls };
+}
+
+/** Refuses with this status. */
+export function failsWith(status: number, headers: Record<string, string> = {}): ModelReply {
+  return { type: "status", status, headers };
 }
 
 /** Starts a server that speaks a provider's protocol and follows a script, one reply a request. */
@@ -144,10 +151,7 @@ export async function openModelServer(
   return { url: `http://127.0.0.1:${port}/v1`, requests, problems, left: leaving.promise };
 }
 
-/** Every provider that can be configured, with each of its APIs. */
-export const providers: readonly Backend[] = ["openai", "openai-chat", "anthropic", "google", "openai-compatible"];
-
-/** What a test differs in: the model's settings, the models that stand in for it, and the world around them. */
+/** What a test differs in: the model's settings, the models that replace it, and the world around them. */
 export interface ModelWorldOptions {
   config?: Record<string, unknown>;
   fallbacks?: readonly { backend: Backend; script: Script; config?: Record<string, unknown> }[];
@@ -163,6 +167,13 @@ export function settingsOf(
   const provider = backend === "openai-chat" ? "openai" : backend;
   const api = backend === "openai-chat" ? { api: "chat" } : {};
   return { provider, ...api, model: "model-1", baseUrl, apiKeyEnv: "MODEL_KEY" };
+}
+
+/** A clock that does not wait, and tells how long it would have. */
+export function stoppedClock(): { clock: RetryClock; waits: number[] } {
+  const waits: number[] = [];
+  const wait = (ms: number): Promise<void> => Promise.resolve(void waits.push(ms));
+  return { waits, clock: { now: () => 0, random: () => 0, wait } };
 }
 
 /** A whole configuration of a runtime with a model. It is asked once, unless a test says otherwise. */

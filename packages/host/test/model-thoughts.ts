@@ -8,7 +8,7 @@ const sse = (...events: object[]): ModelReply => ({
 /** The sign of a provider on a thought, which only that provider understands. */
 export const mark = "signed-by-the-provider";
 
-/** What a model thinks, and nobody else is told. */
+/** What a model thinks, and no one else is told. */
 export const thought = "I should look.";
 
 /** Replies that think, sign that, and call `files_read` with the id `a`. */

@@ -1,5 +1,5 @@
-import type { CredentialAccess, EscalationRecord } from "../src/management/records.ts";
-/** An operators' office on a database: a host whose clock stands still, tokens, and ways to ask as anybody. */
+import type { CredentialAccess, EscalationRecord } from "../src/admin-contract/records.ts";
+/** An operators' office on a database: a host with a fixed clock, tokens, and ways to ask as anyone. */
 import type { AccessContext, Act, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import {
   createKernel,
@@ -19,14 +19,14 @@ import { createFront } from "../src/front/front.ts";
 import { asFetch } from "./fetch-front.ts";
 import { requireDocumented } from "./documented.ts";
 import { serveProtocol } from "../src/front/protocol.ts";
-import { createLiveTenants } from "../src/live/live-tenants.ts";
+import { createLiveTenants } from "../src/events/live-tenants.ts";
 import { readTool, type McpTool } from "../src/mcp-servers/mcp-tool.ts";
 import { createToolPins } from "../src/mcp-servers/tool-pins.ts";
 import { createReviews, type McpReviews } from "../src/mcp-servers/tool-review.ts";
-import { openWebhooks, type Webhook } from "../src/notify/webhook.ts";
-import { createMetrics } from "../src/observe/metrics.ts";
+import { openWebhooks, type Webhook } from "../src/webhooks/webhook.ts";
+import { createMetrics } from "../src/telemetry/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
-import { createReportScheduler, type ReportLimits } from "../src/base/report-scheduler.ts";
+import { createReportScheduler, type ReportLimits, type ReportScheduler } from "../src/shared/report-scheduler.ts";
 import type { Database } from "../src/storage/database.ts";
 import { findBearer } from "../src/access/find-bearer.ts";
 import { limitSenders } from "../src/access/limit-senders.ts";
@@ -40,13 +40,13 @@ import { textOf } from "./event-streams.ts";
 import { testRoot } from "./test-root.ts";
 import { access, alice, assistant, context } from "./records.ts";
 
-/** The moment at which everything in it happens, as the host writes it. */
+/** The instant at which everything in it happens, as the host writes it. */
 export const officeTime = "2026-01-01T12:00:00.000Z";
 export const oona: PrincipalRef = { kind: "human", userId: "oona" };
 export const bob: PrincipalRef = { kind: "human", userId: "bob" };
 
-/** Who sends a request; `nobody` sends no token at all. */
-type Caller = "operator" | "agent" | "nobody";
+/** Who sends a request; `stranger` sends no token at all. */
+type Caller = "operator" | "agent" | "stranger";
 
 interface Answer<Body> {
   status: number;
@@ -98,26 +98,32 @@ export interface Office {
   handler: (request: Request) => Promise<Response | undefined>;
   /** Puts a message of a tenant to the webhook of the office into the outbox, as it is after so many attempts; returns its id. */
   addMessage(tenant: string, attempts?: number): Promise<string>;
-  /** How often the engine of turns was nudged. */
+  /** How often the engine of turns was woken. */
   wakes(): number;
   /** Removes what is left of deleted tenants. */
   removeDeletedTenants(): Promise<void>;
-  /** Where their trails are exported. */
+  /** Where their audit logs are exported. */
   exportFolder: string;
   send<Body = Refusal>(as: Caller, method: string, path: string, body?: unknown): Promise<Answer<Body>>;
   get<Body>(path: string, query?: Readonly<Record<string, string | number>>): Promise<Answer<Body>>;
   post<Body>(path: string, body: unknown): Promise<Answer<Body>>;
   /** Gives a person one more operator's credential, and posts with it. */
   postAs(person: PrincipalRef): Promise<Office["post"]>;
+  /** The same for an auditor of one tenant, who reads. */
+  getAs(person: PrincipalRef, tenant: string): Promise<Office["get"]>;
+  reports: ReportScheduler;
 }
 
-/** Whom an office tells what happens. Nobody sends its messages. */
+/** Whom an office tells what happens. Its messages are not sent. */
 const [webhook] = openWebhooks(
   { webhooks: [{ url: "https://hooks.example/in/secret", secretEnv: "HOOK", events: ["escalation.opened"] }] },
   { HOOK: "a secret of a webhook, long enough" },
 ) as [Webhook];
 
 const silent = { info() {}, warn() {}, error() {} };
+/** One for all offices: making them takes longer than most requests do. */
+const metrics = createMetrics();
+let signingKey: ReturnType<typeof openSigningKey> | undefined;
 let folder: string | undefined;
 let offices = 0;
 
@@ -134,18 +140,20 @@ function newCheckpointFile(given?: string): { file: string; keyFile: string } {
 export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
   const { audit, rateLimit, pages, escalationMs = 86_400_000, approvals = 1 } = options;
   const webhooks = [webhook];
+  const reports = createReportScheduler({ running: 2, waiting: 4, waitMs: 10_000, ...options.reports });
   const stores = openStores(database, { escalationMs, approvals, webhooks });
   const { grants, usage, escalations, permits } = stores;
   const kernel = createKernel({ grants, usage, escalations, permits, audit: stores.audit, ...options.kernel });
   const time = { now: officeTime };
   const clock = (): Date => new Date(time.now);
   const { file, keyFile } = newCheckpointFile(options.checkpointFile);
-  const key = openSigningKey(keyFile);
+  signingKey ??= openSigningKey(keyFile);
+  const key = signingKey;
   const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log: silent, clock });
-  const trails = { database, audit: stores.audit, checkpoints, key, folder: `${file}.exports`, log: silent };
+  const auditLogs = { database, audit: stores.audit, checkpoints, key, folder: `${file}.exports`, log: silent };
   const deletion = createRetention({
     database,
-    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
+    tasks: [tenantDeletion({ ...auditLogs, tenants: stores.tenants })],
     log: silent,
     now: () => Promise.resolve(clock()),
     lock: retentionLocks.tenant,
@@ -174,12 +182,13 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         mcp: reviewsOf(stores, options.mcpTools),
         live: createLiveTenants({
           stores,
+          withdrawnTools: () => Promise.resolve([]),
           clock,
           maxStreams: options.maxStreams ?? 100,
           pollMs: 20,
           onFailure: (error) => void errors.push(error),
         }),
-        reports: createReportScheduler({ running: 2, waiting: 4, waitMs: 10_000, ...options.reports }),
+        reports,
         isDemo: false,
         clock,
         trials: {
@@ -188,8 +197,9 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
             findBearer({ credentials: stores.credentials, isDeleted, contextOf, clock }, choice, traceId),
           onLateError: (error) => void errors.push(error),
         },
-        // Only when the test says so: what it looks at must not go meanwhile.
+        // Only when the test says so: what it reads must not be removed meanwhile.
         removeDeletedTenants() {},
+        settleLosses: () => Promise.resolve(),
         wakeTurns: () => void (wakes += 1),
       },
       {
@@ -205,7 +215,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     ),
   );
   const log = { ...silent, error: (facts: object) => void errors.push(facts) };
-  const front = asFetch(createFront({ protocols: [protocol], log, metrics: createMetrics() }));
+  const front = asFetch(createFront({ protocols: [protocol], log, metrics }));
   const handler: Office["handler"] = async (request) => {
     const { method, url } = request;
     const { pathname: path } = new URL(url);
@@ -225,7 +235,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Body };
   };
   const send: Office["send"] = (as, method, path, body) =>
-    request(as === "nobody" ? undefined : tokens[as], method, path, body);
+    request(as === "stranger" ? undefined : tokens[as], method, path, body);
   return {
     stores,
     checkpoints,
@@ -249,7 +259,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     },
     wakes: () => wakes,
     removeDeletedTenants: deletion.run,
-    exportFolder: trails.folder,
+    exportFolder: auditLogs.folder,
     send,
     get: (path, query = {}) => send("operator", "GET", `${path}?${queryText(query)}`),
     post: (path, body) => send("operator", "POST", path, body),
@@ -258,6 +268,12 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
       const { token } = await stores.credentials.create({ namespaceId: "operators", access: owned });
       return (path, body) => request(token, "POST", path, body);
     },
+    async getAs(person, tenant) {
+      const reader = { ...operators, actor: person, owner: person, role: "auditor" as const, tenant };
+      const { token } = await stores.credentials.create({ namespaceId: "operators", access: reader });
+      return (path, query = {}) => request(token, "GET", `${path}?${queryText(query)}`);
+    },
+    reports,
   };
 }
 
@@ -270,12 +286,12 @@ const echo = {
 
 /** The reviews of one MCP server. */
 function reviewsOf({ mcpPins }: Stores, mcpTools: () => readonly unknown[] = () => [echo]): McpReviews {
-  const look = async (): Promise<Map<string, McpTool>> => {
+  const listTools = async (): Promise<Map<string, McpTool>> => {
     const readings = mcpTools().map((entry) => readTool("notes", entry));
     return new Map(readings.flatMap((reading) => (reading.ok ? [[reading.tool.listed.name, reading.tool]] : [])));
   };
-  const pins = createToolPins({ store: mcpPins, log: silent, pinFirst: () => Promise.resolve() });
-  return createReviews(new Map([["notes", look]]), mcpPins, pins);
+  const pins = createToolPins({ store: mcpPins, log: silent, pinFirst: async () => {}, withdraw: async () => {} });
+  return createReviews(new Map([["notes", listTools]]), mcpPins, pins);
 }
 
 /** A query string of these values. */
@@ -336,7 +352,7 @@ export function escalation(changes: Partial<Escalation> = {}, asked: object = wa
   };
 }
 
-/** Puts an escalation into the queue of a tenant and returns it as the queue keeps it. */
+/** Puts an escalation into the queue of a tenant and returns it as the queue stores it. */
 export async function askIn(
   { escalations }: Pick<Stores, "escalations">,
   namespaceId: string,
@@ -345,7 +361,7 @@ export async function askIn(
 ): Promise<EscalationRecord> {
   await escalations.add(context({ namespaceId, ...who }), asked);
   const [newest] = await escalations.list(namespaceId, { limit: 1, now: asked.requestedAt });
-  if (newest === undefined) throw new Error("The escalation was not kept.");
+  if (newest === undefined) throw new Error("The escalation was not stored.");
   return newest;
 }
 
@@ -372,7 +388,7 @@ export async function makeReviewers(
 /** What the request of an act needs unless a test says otherwise. */
 export const payment = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
 
-/** A payment of the assistant's that needs a yes, in a tenant. */
+/** A payment of the assistant's that needs an approval, in a tenant. */
 export function actToApprove(
   namespaceId: string,
   changes: Partial<ActToApprove> = {},
@@ -383,17 +399,17 @@ export function actToApprove(
   return { hash, act, request: payment, grantId: "grant-1", ...changes };
 }
 
-/** Asks about an act and returns the question as the queue keeps it. */
+/** Asks about an act and returns the escalation as the queue stores it. */
 export async function askAct(
   { permits, escalations }: Pick<Stores, "permits" | "escalations">,
   namespaceId: string,
   changes: Partial<ActToApprove> = {},
   who: Partial<AccessContext> = {},
 ): Promise<EscalationRecord> {
-  const question = await permits.ask(context({ namespaceId, ...who }), actToApprove(namespaceId, changes, who));
-  const kept = question === "full" ? undefined : await escalations.find(namespaceId, question.id, officeTime);
-  if (kept === undefined) throw new Error("The question was not kept.");
-  return kept;
+  const asked = await permits.ask(context({ namespaceId, ...who }), actToApprove(namespaceId, changes, who));
+  const stored = asked === "full" ? undefined : await escalations.find(namespaceId, asked.id, officeTime);
+  if (stored === undefined) throw new Error("The escalation was not stored.");
+  return stored;
 }
 
 const tables = ["grants", "uses", "namespace_settings", "credentials", "escalations", "turns"] as const;

@@ -1,4 +1,4 @@
-import type { CredentialAccess, OperatorRole } from "../src/management/records.ts";
+import type { CredentialAccess, OperatorRole } from "../src/admin-contract/records.ts";
 import { bob, type Office } from "./office.ts";
 
 /** What Bob may do as an operator with a role, in one tenant or in all. */
@@ -13,7 +13,7 @@ export interface OperatorAccess {
   send<Body>(path: string, body?: unknown): Promise<{ status: number; body: Body }>;
 }
 
-/** Lets Bob in as an operator, and asks with his token: a POST when there is a body. */
+/** Admits Bob as an operator, and asks with his token: a POST when there is a body. */
 export async function enterAs(office: Office, role: OperatorRole, tenant?: string): Promise<OperatorAccess> {
   const made = await office.stores.credentials.create({ namespaceId: "operators", access: bobAs(role, tenant) });
   return { ...made, send: (path, body) => sendAs(office, made.token, path, body) };

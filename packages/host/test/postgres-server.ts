@@ -75,7 +75,8 @@ async function openDoor(): Promise<Door> {
 export interface OwnPostgres {
   /** An empty database. */
   readonly location: string;
-  order(order: "kill" | "start" | "freeze" | "thaw"): Promise<void>;
+  /** `save` stores what it has now, and `go back` starts it with that again. */
+  order(order: "kill" | "start" | "freeze" | "thaw" | "save" | "go back"): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -97,7 +98,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   };
 }
 
-/** Starts the server; again when somebody took its port before it did. */
+/** Starts the server; again when another process took its port before it did. */
 async function startServer(attempts = 3): Promise<{ port: number; child: ChildProcess }> {
   const port = await freePort();
   const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port)]);

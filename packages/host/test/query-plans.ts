@@ -49,7 +49,7 @@ export async function openPlanned(kind: Database["kind"]): Promise<PlannedDataba
     },
     transact: (work) => opened.transact((run) => work(record(run))),
   };
-  // A connection of its own: what is explained there stands in nobody's way.
+  // A connection of its own: what is explained there blocks no other statement.
   const file = kind === "sqlite" ? new SqliteFile(location) : undefined;
   const explain = async (how: string, sql: string, parameters: readonly unknown[]): Promise<string[]> => {
     const query = CompiledQuery.raw(`explain (${how}, format json) ${sql}`, [...parameters]);

@@ -1,6 +1,6 @@
-import type { Log } from "../src/observe/log.ts";
+import type { Log } from "../src/telemetry/log.ts";
 
-/** A log that keeps what it was told. */
+/** A log that records what it was told. */
 export interface RecordingLog extends Log {
   said: { level: string; facts: Record<string, unknown>; message: string }[];
 }

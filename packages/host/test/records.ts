@@ -1,4 +1,4 @@
-import type { CredentialAccess, EscalationRecord } from "../src/management/records.ts";
+import type { CredentialAccess, EscalationRecord } from "../src/admin-contract/records.ts";
 import type { AccessContext, AgentRef, AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { GrantScope } from "turnpike/kernel";
 
@@ -20,7 +20,7 @@ export function grant(id: string, changes: Partial<Grant> = {}): Grant {
   };
 }
 
-/** A question of the assistant to Alice that waits for her answer. */
+/** An escalation of the assistant to Alice that waits for her answer. */
 export const pendingEscalation: EscalationRecord = {
   id: "q1",
   namespaceId: "tenant-1",

@@ -10,9 +10,10 @@ import type { Database } from "../src/storage/database.ts";
  * left, and running them again has to come to an end.
  */
 const inSteps: Readonly<Record<string, string>> = {
-  "turns.take": "a run of the turn that has no pen: whoever takes the turn next makes another",
+  "turns.take": "a run of the turn that has no writer: the host that takes the turn next makes another",
   "turns.cancel": "the turn is cancelled, only its state could not be read",
   "turns.begin, after a refusal": "the refused turn is gone, and its id is free",
+  "replay.begin, again": "the claim that was left is interrupted, as the next caller is told",
 };
 
 /** Whether the operation was refused; one that hangs fails the test by its time limit. */
@@ -82,7 +83,7 @@ async function problemsUnanswered(database: Database, name: string, operation: O
     const isUndone = (await stateOf(database, seeded)) === before;
     if (isInTransaction && statement !== "commit" && !isUndone) problems.push(`half written by ${statement}`);
     const { broken } = await openAllStores(database).audit.verify(seeded.tenant);
-    if (broken !== undefined) problems.push(`a broken trail after ${statement}`);
+    if (broken !== undefined) problems.push(`a broken audit log after ${statement}`);
     // It may have happened, and then it may not happen again. What it is about must not be in the way of the next one.
     await isRefused(run());
   }

@@ -1,7 +1,4 @@
 import { tmpdir } from "node:os";
 
-/**
- * Below which folder tests write. `TEST_FOLDER` names one that is kept in memory: each commit of SQLite waits for the disk, and
- * with it for whatever else is written there.
- */
+/** Below which folder tests write: one that is in memory where there is one, which `scripts/test-folder.js` finds. */
 export const testRoot: string = process.env["TEST_FOLDER"] || tmpdir();

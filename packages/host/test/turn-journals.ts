@@ -4,23 +4,18 @@ import type { JournalEntry, TurnKey, TurnProgress, TurnToBegin } from "turnpike/
 import { openLedger, type Ledger, type OpenTurnLimits } from "../src/ledger/index.ts";
 import type { Database } from "../src/storage/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../src/turns/journal/journal-store.ts";
-import type { JournalPen } from "../src/turns/journal/pen.ts";
+import type { LedgerRunWriter } from "../src/turns/journal/run-writer.ts";
 import { events, turn } from "./counting-api.ts";
 import { assistant, context, now } from "./records.ts";
 
-/** The journal of a process of its own on a database, with a clock that can be set. */
-export function openJournal(
-  database: Database,
-  most?: OpenTurnLimits,
-): TurnJournalStore & { ledger: Ledger; clock: { ms: number } } {
+/** The journal of a process of its own on a database. */
+export function openJournal(database: Database, most?: OpenTurnLimits): TurnJournalStore & { ledger: Ledger } {
   const ledger = openLedger(database);
-  const clock = { ms: 0 };
   const journal = createTurnJournal(database, ledger, {
-    now: () => clock.ms,
     credentialOf: ({ host }) => host as { id: string } | undefined,
     ...(most && { most }),
   });
-  return { ...journal, ledger, clock };
+  return { ...journal, ledger };
 }
 
 export function turnToBegin(namespaceId: string, executionId: string, changes: Partial<TurnToBegin> = {}): TurnToBegin {
@@ -46,15 +41,15 @@ export function eventEntries(from = 0, to = 1): JournalEntry[] {
   return events.slice(from, to).map((event) => ({ kind: "event", event }));
 }
 
-export function waitingEntry(questionId: string, expiresAt: string): JournalEntry & { kind: "waiting" } {
+export function waitingEntry(id: string, expiresAt: string): JournalEntry & { kind: "waiting" } {
   const escalation = { status: "pending", reason: "May I?", requestedAt: now, reviewer: assistant } as const;
-  return { kind: "waiting", callId: "call-1", escalation, question: { id: questionId, expiresAt } };
+  return { kind: "waiting", callId: "call-1", escalation, question: { id, expiresAt } };
 }
 
-/** The entry of a call that waits for a yes. */
+/** The entry of a call that waits for an approval. */
 export function approvalEntry(callId: string, { id, expiresAt }: { id: string; expiresAt: string }): JournalEntry {
   const entry = waitingEntry(id, expiresAt);
-  const escalation = { ...entry.escalation, reason: `${callId} needs a person's yes.` };
+  const escalation = { ...entry.escalation, reason: `${callId} needs a person's approval.` };
   return { ...entry, callId, escalation, approval: { tool: "files.write" } };
 }
 
@@ -65,13 +60,17 @@ export function endedEntry(executionId: string, changes: object = {}): JournalEn
 }
 
 /** A turn that this journal begins. */
-export async function beginTurn(journal: TurnJournalStore, begins: TurnToBegin, host?: unknown): Promise<JournalPen> {
+export async function beginTurn(
+  journal: TurnJournalStore,
+  begins: TurnToBegin,
+  host?: unknown,
+): Promise<LedgerRunWriter> {
   const begun = await journal.begin(begins, { host });
   if (begun.kind !== "begun") throw new Error("The id is taken.");
-  return begun.pen as JournalPen;
+  return begun.writer as LedgerRunWriter;
 }
 
-/** Makes a turn that waits go on, with an answer if there is one. */
+/** Makes a turn that waits resume, with an answer if there is one. */
 async function wake({ db }: Database, key: TurnKey, callId: string, result?: ToolResult): Promise<void> {
   const isIt = sql<boolean>`namespace_id = ${key.namespaceId} and execution_id = ${key.executionId}
     and actor = ${principalKey(key.actor)} and status = 'waiting'`;
@@ -87,13 +86,13 @@ async function wake({ db }: Database, key: TurnKey, callId: string, result?: Too
   await db.deleteFrom("turn_questions").where("turn", "=", row.id).execute();
 }
 
-/** Answers the question `question-n` about the call `call-n`, whether a turn waits for it yet or not. */
+/** Answers the escalation `escalation-n` about the call `call-n`, whether a turn waits for it yet or not. */
 export async function answerCall(database: Database, key: TurnKey, callId: string, result?: ToolResult): Promise<void> {
   if (result?.tool === "service.escalate") return wake(database, key, callId, result);
   const { db } = database;
   await db.deleteFrom("escalations").where("namespace_id", "=", key.namespaceId).execute();
   const status = result === undefined ? "approved" : "denied";
-  const asked = { namespace_id: key.namespaceId, id: callId.replace("call", "question"), ask: callId, requester: "" };
+  const asked = { namespace_id: key.namespaceId, id: callId.replace("call", "escalation"), ask: callId, requester: "" };
   const expires_at = "2999-01-01T00:00:00.000Z";
   await db
     .insertInto("escalations")
@@ -105,16 +104,16 @@ export async function answerCall(database: Database, key: TurnKey, callId: strin
   );
 }
 
-/** Takes a turn as another process does that finds nobody running it. */
-export async function takeElsewhere(database: Database, key: TurnKey): Promise<JournalPen> {
+/** Takes a turn as another process does that finds that no host runs it. */
+export async function takeElsewhere(database: Database, key: TurnKey): Promise<LedgerRunWriter> {
   const other = openJournal(database);
-  // An answer that came too early is found; any other turn that waits goes on without one.
+  // An answer that came too early is found; any other turn that waits resumes without one.
   await other.wakeMissed(9, "2026-01-01T12:02:00.000Z");
   await wake(database, key, "");
   const { db } = database;
   const isIt = sql<boolean>`namespace_id = ${key.namespaceId} and execution_id = ${key.executionId}`;
   const { id } = await db.selectFrom("turns").select("id").where(isIt).executeTakeFirstOrThrow();
-  const pen = await other.take(id);
-  if (pen === undefined) throw new Error("The turn was not taken.");
-  return pen;
+  const writer = await other.take(id);
+  if (writer === undefined) throw new Error("The turn was not taken.");
+  return writer;
 }

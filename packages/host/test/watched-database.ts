@@ -16,7 +16,7 @@ import type { Database } from "../src/storage/database.ts";
 import { UnansweredCommitError, type RunSteps, type StepResult } from "../src/storage/steps.ts";
 import type { Schema } from "../src/storage/schema.ts";
 
-/** Looks at every statement, `begin`, `commit` and `rollback` included. What it throws is the statement's failure. */
+/** Sees every statement, `begin`, `commit` and `rollback` included. What it throws is the statement's failure. */
 interface Watch {
   before?(statement: string): void;
   after?(statement: string): void;
@@ -38,7 +38,7 @@ function watched(database: Database, watch: Watch): Database {
     ...database,
     strand: database.strand,
     db,
-    reports: db,
+    reporting: db,
     read: (sql, parameters) => show(watch, sql, () => database.read(sql, parameters)),
     async transact(work) {
       let answered: Promise<void> | undefined;

@@ -203,13 +203,14 @@ const contextWithoutAuthority = {
 export const requestParty: fc.Arbitrary<RequestParty> = shape({ actor: principalRef, credential: identifier });
 export const accessContext: fc.Arbitrary<AccessContext> = shape(
   { ...contextWithoutAuthority, authority: principalRef },
-  { executionId: identifier, triedBy: requestParty, askedBy: requestParty },
+  { executionId: identifier, triedBy: requestParty, askedBy: requestParty, credential: identifier },
 );
 export const discoveryContext: fc.Arbitrary<DiscoveryContext> = shape(contextWithoutAuthority, {
   authority: principalRef,
   executionId: identifier,
   triedBy: requestParty,
   askedBy: requestParty,
+  credential: identifier,
 });
 
 export const authorizationRequest: fc.Arbitrary<AuthorizationRequest> = shape({ action, resource: resourceRef });

@@ -23,13 +23,22 @@ interface Case {
 interface CaseFile {
   format: string;
   rule: string;
-  cases: Case[];
+  /** What the contexts of its cases have in common. */
+  context: Partial<AccessContext>;
+  cases: (Omit<Case, "context"> & { context?: Partial<AccessContext> })[];
 }
 
 const folder = new URL("../../../conformance/decisions/", import.meta.url);
 const files = readdirSync(folder)
   .toSorted()
-  .map((name) => ({ name, ...(JSON.parse(readFileSync(new URL(name, folder), "utf8")) as CaseFile) }));
+  .map((name) => {
+    const { context, cases, ...file } = JSON.parse(readFileSync(new URL(name, folder), "utf8")) as CaseFile;
+    return {
+      name,
+      ...file,
+      cases: cases.map((one) => ({ ...one, context: { ...context, ...one.context } }) as Case),
+    };
+  });
 
 function fail(): never {
   throw new Error("out of order");
@@ -75,7 +84,7 @@ function policyOf({ host }: Case): { policy?: HostPolicy } {
 for (const { name, rule, format, cases } of files) {
   describe(`${name}: ${rule}`, () => {
     test("is of the format that is described", () => {
-      expect(format).toBe("turnpike-decisions/1");
+      expect(format).toBe("turnpike-decisions/2");
     });
     for (const one of cases)
       test(one.shows, async () => {

@@ -34,7 +34,7 @@ export function context(changes: Partial<AccessContext> = {}): AccessContext {
   };
 }
 
-/** The context that listing and looking get by with. */
+/** The context that suffices for listing and reading. */
 export function contextWithoutAuthority(): Omit<AccessContext, "authority"> {
   const { authority: _left, ...rest } = context();
   return rest;
@@ -75,7 +75,7 @@ export function child(changes: Partial<Grant> = {}): Grant {
   return grant({ id: "child", parentId: "parent", ...changes });
 }
 
-/** A grant that stands on `links` parents, and those parents, all of them Alice's and then the assistant's. */
+/** A grant with `links` parents above it, and those parents, all of them Alice's and then the assistant's. */
 export function lineage(links: number): { leaf: Grant; parents: Grant[] } {
   const parents = Array.from({ length: links }, (_, place) =>
     grant({

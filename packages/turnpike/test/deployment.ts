@@ -23,6 +23,7 @@ import {
   type ToolHandler,
   type ToolProvider,
   type UsageStore,
+  type WriteScope,
 } from "../src/kernel/index.ts";
 import { memoryAudit, memoryGrants, memoryUsage, type MemoryGrants } from "../src/testing/index.ts";
 
@@ -124,7 +125,7 @@ export function descriptorOf(changes: Partial<ToolDescriptor> = {}): ToolDescrip
   };
 }
 
-/** A tool that keeps the calls that reached it. */
+/** A tool that records the calls that reached it. */
 export interface TestTool extends ToolHandler {
   readonly calls: readonly ToolCall[];
 }
@@ -163,7 +164,7 @@ function noteOf(args: JsonObject): string {
   return String(args["note"] ?? "");
 }
 
-/** A provider that keeps how often it was asked. */
+/** A provider that counts how often it was asked. */
 export interface TestProvider extends ToolProvider {
   readonly asked: number;
 }
@@ -231,7 +232,7 @@ export function fails(): Promise<never> {
   return Promise.reject(new Error(portSecret));
 }
 
-/** A sink that refuses the events that `refuses` picks and keeps the others. */
+/** A sink that refuses the events that `refuses` picks and stores the others. */
 export function refusingAudit(refuses: (event: AuditEvent) => boolean): AuditSink & { events: readonly AuditEvent[] } {
   const events: AuditEvent[] = [];
   return {
@@ -276,4 +277,9 @@ export async function rejection(operation: Promise<unknown>): Promise<unknown> {
 /** A value that the types forbid, as untyped callers and ports send it. */
 export function untyped<T>(value: unknown): T {
   return value as T;
+}
+
+/** A scope of writes in which everything counts as stored at once. */
+export function scopeOf(): WriteScope {
+  return { decide: () => Promise.resolve(0), record: () => Promise.resolve(), pendingEvents: [] };
 }

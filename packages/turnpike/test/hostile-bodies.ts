@@ -1,6 +1,6 @@
 /** JSON that is within the size of a body and would like to cost much more. */
 
-/** What a host takes as a body, less the room for what stands around the hostile part. */
+/** What a host takes as a body, less the room for what surrounds the hostile part. */
 const room = 2 ** 20 - 2048;
 
 /** So much JSON of one kind as fits, or `count` parts of it. */
@@ -16,7 +16,7 @@ function many(part: (index: number) => string, count = Infinity, size = room): s
   return parts.join();
 }
 
-/** Short keys, each once; not like numbers, which engines keep apart. */
+/** Short keys, each once; not like numbers, which engines store apart. */
 function key(index: number): string {
   return `"k${index.toString(36)}":0`;
 }

@@ -12,7 +12,7 @@ const hangAfterMs = 5000;
 const cheap = ["authorize", "updateToolNamespaces", "invokeTool", "invokeResource", "sendMessage"] as const;
 const turnShare = 0.08;
 
-// Every refusal is an error with a stack that nobody reads here, and stacks would cost more than all the rest.
+// Every refusal is an error with a stack that is not read here, and stacks would cost more than all the rest.
 const { stackTraceLimit } = Error;
 beforeAll(() => {
   Error.stackTraceLimit = 0;

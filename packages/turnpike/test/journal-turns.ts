@@ -1,4 +1,4 @@
-/** Turns with a journal in memory: runtimes that can go on, and worlds in which they do. */
+/** Turns with a journal in memory: runtimes that can resume, and worlds in which they do. */
 import { expect } from "vitest";
 import type { JsonValue, ToolResult, TurnResult } from "../src/contracts/index.ts";
 import {
@@ -14,7 +14,7 @@ import { pluginOf, saidOf, turnWorldOf, typesOf, type TurnWorld, type TurnWorldO
 
 export const key = { namespaceId: "demo", actor: agent, executionId: "turn-1" };
 
-/** A plugin that can go on. */
+/** A plugin that can resume. */
 export function resumable(run: RuntimePlugin["run"]): RuntimePlugin {
   return { ...pluginOf(run), resumes: (version) => version === "7" };
 }
@@ -51,8 +51,8 @@ export const outputs = (results: readonly ToolResult[]): JsonValue => results.ma
 
 export interface JournalWorld extends TurnWorld {
   journal: MemoryTurnJournal;
-  /** Goes on with the turn, in a new run. */
-  goOn(options?: { context?: Parameters<TurnWorld["run"]>[0] }): Promise<TurnResult>;
+  /** Resumes the turn, in a new run. */
+  resume(options?: { context?: Parameters<TurnWorld["run"]>[0]; isIncomplete?: boolean }): Promise<TurnResult>;
 }
 
 export function journalWorld(
@@ -73,7 +73,13 @@ export function journalWorld(
   return {
     ...world,
     journal,
-    goOn: async ({ context } = {}) => world.run({ ...context }, { isAsync: true, pen: journal.take(key) }),
+    async resume({ context, isIncomplete = false } = {}) {
+      const writer = journal.take(key);
+      return world.run(
+        { ...context },
+        { isAsync: true, writer: isIncomplete ? Object.assign(writer, { isIncomplete }) : writer },
+      );
+    },
   };
 }
 

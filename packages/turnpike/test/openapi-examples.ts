@@ -40,7 +40,7 @@ import {
   type ScriptedStep,
 } from "../src/testing/index.ts";
 
-/** The moment at which everything happens. */
+/** The instant at which everything happens. */
 export const now = "2026-01-15T09:30:00.000Z";
 
 const alice: PrincipalRef = { kind: "human", userId: "alice" };
@@ -248,10 +248,10 @@ async function deployed({
   const turns = createTurnExecutor({ kernel, runtime, clock: () => now, createId: () => `event-${(ids += 1)}` });
   const api = createServiceApi({ kernel, turns });
   const journal = memoryTurnJournal();
-  for (const { name, entries, steps, toolCalls } of keptTurns) {
+  for (const { name, entries, steps, toolCalls } of recordedTurns) {
     const { request } = operationExamples.executeTurn[name] ?? {};
     const begun = await journal.begin(turnOf(request as unknown as TurnRequest), {});
-    if (begun.kind === "begun") await begun.pen.write(entries, { at: now, steps, toolCalls, ranMs: 0 });
+    if (begun.kind === "begun") await begun.writer.write(entries, { at: now, steps, toolCalls, ranMs: 0 });
   }
   const executeTurn: typeof api.executeTurn = (accessContext, request, call) => {
     if (known !== undefined) throw new KnownTurnError({ state: runs(), isAsync: true, isSame: true, ...known });
@@ -261,8 +261,8 @@ async function deployed({
   return createServiceHandler({ api: { ...api, executeTurn }, journal, resolveContext: async () => context() });
 }
 
-/** The turns that are in the journal, the oldest first, and what is kept of them. */
-const keptTurns: readonly { name: string; entries: JournalEntry[]; steps: number; toolCalls: number }[] = [
+/** The turns that are in the journal, the oldest first, and what is stored of them. */
+const recordedTurns: readonly { name: string; entries: JournalEntry[]; steps: number; toolCalls: number }[] = [
   { name: "succeeded", entries: endedEntries(), steps: 2, toolCalls: 1 },
   { name: "escalated", entries: waitingEntries(), steps: 1, toolCalls: 0 },
   { name: "async", entries: [], steps: 0, toolCalls: 0 },

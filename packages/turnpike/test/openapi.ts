@@ -1,4 +1,4 @@
-/** As much of the shape of an OpenAPI document as its tests look at. */
+/** As much of the shape of an OpenAPI document as its tests read. */
 interface Example {
   summary: string;
   value: unknown;

@@ -27,9 +27,9 @@ export function createRandom(seed: number): Random {
     pick: (items) => items[below(items.length)] ?? items[0],
     pickFrom,
     some(items) {
-      const kept = items.filter(() => next() < 0.6);
+      const chosen = items.filter(() => next() < 0.6);
       const fallback = items.slice(below(items.length)).slice(0, 1);
-      return kept.length > 0 ? kept : fallback;
+      return chosen.length > 0 ? chosen : fallback;
     },
   };
 }

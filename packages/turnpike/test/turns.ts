@@ -1,4 +1,4 @@
-/** A small deployment for turn tests: the agent of `tool-world.ts`, tools that keep who reached them, and an executor. */
+/** A small deployment for turn tests: the agent of `tool-world.ts`, tools that record the calls that reached them, and an executor. */
 import { getEventListeners } from "node:events";
 import type {
   AccessContext,
@@ -23,7 +23,7 @@ import {
   type TurnExecutionOptions,
   type TurnExecutorOptions,
   type TurnJournal,
-  type TurnPen,
+  type RunWriter,
   type TurnToExecute,
 } from "../src/runtime/index.ts";
 import {
@@ -41,7 +41,7 @@ import {
   type World,
 } from "./deployment.ts";
 
-/** What it takes to end a turn with a question to the owner. */
+/** What it takes to end a turn with an escalation to the owner. */
 export const mayEscalate: Capability = capability("service", ["escalation"], "request", { scope: "exact" });
 
 /** One grant each to run the agent, to use its tools and to escalate, so that each can be taken away alone. */
@@ -49,7 +49,7 @@ export const runGrant: Grant = grantOf("run", { capabilities: [runAgent] });
 export const toolGrant: Grant = grantOf("tools", { capabilities: [capability("files", ["notes"], "*")] });
 export const escalationGrant: Grant = grantOf("escalate", { capabilities: [mayEscalate] });
 
-/** A tool that keeps the calls that reached it, and what their signals said at that moment. */
+/** A tool that records the calls that reached it, and what their signals said at that instant. */
 export interface TurnTool extends ToolHandler {
   readonly calls: readonly ToolCall[];
   /** Calls that were carried out although their turn was over. */
@@ -160,12 +160,15 @@ export interface TurnWorldOptions extends Partial<Omit<KernelOptions, "grants">>
   executor?: Partial<TurnExecutorOptions>;
 }
 
+/** One for all worlds: it holds no state, and describing its input takes longer than many a turn. */
+export const escalateTool: ToolHandler = escalationTool();
+
 /** Every port in memory, all grants and tools there, `service.escalate` offered. */
 export function turnWorldOf(run: RuntimePlugin | RuntimePlugin["run"], options: TurnWorldOptions = {}): TurnWorld {
   const { executor, ...ports } = options;
   const world = worldOf({
     grants: [runGrant, toolGrant, escalationGrant],
-    tools: [...Object.values(toolsOf()), escalationTool()],
+    tools: [...Object.values(toolsOf()), escalateTool],
     ...ports,
   });
   const time = { now };
@@ -216,15 +219,15 @@ export function listenersOf(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }
 
-/** What a plugin was given, kept for a look afterwards. */
+/** What a plugin was given, recorded for the test. */
 export interface Given {
   turn: RuntimeTurn;
   host: RuntimeHost;
   signal: AbortSignal;
 }
 
-/** A plugin that keeps what it is given and completes, and the place where it keeps it. */
-export function keeping(): { run: RuntimePlugin["run"]; given: Given[] } {
+/** A plugin that records what it is given and completes, and the record. */
+export function recordingRun(): { run: RuntimePlugin["run"]; given: Given[] } {
   const given: Given[] = [];
   return {
     given,
@@ -240,13 +243,13 @@ export function dataOf({ events }: { events: readonly TurnEvent[] }, type: TurnE
   return events.filter((event) => event.type === type).map(({ data }) => data);
 }
 
-/** A journal whose turns begin with a pen that differs in parts. */
-export function withPen(journal: TurnJournal, change: (pen: TurnPen) => Partial<TurnPen>): TurnJournal {
+/** A journal whose turns begin with a writer that differs in parts. */
+export function withWriter(journal: TurnJournal, change: (writer: RunWriter) => Partial<RunWriter>): TurnJournal {
   return {
     ...journal,
     async begin(turn, call) {
       const begun = await journal.begin(turn, call);
-      return begun.kind === "begun" ? { kind: "begun", pen: { ...begun.pen, ...change(begun.pen) } } : begun;
+      return begun.kind === "begun" ? { kind: "begun", writer: { ...begun.writer, ...change(begun.writer) } } : begun;
     },
   };
 }
@@ -254,8 +257,8 @@ export function withPen(journal: TurnJournal, change: (pen: TurnPen) => Partial<
 /** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
 export function endingAt(journal: TurnJournal, nth: number): TurnJournal {
   let writes = 0;
-  return withPen(journal, (pen) => ({
+  return withWriter(journal, (writer) => ({
     write: (...args) =>
-      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+      (writes += 1) < nth ? writer.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
   }));
 }

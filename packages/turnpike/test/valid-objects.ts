@@ -60,7 +60,7 @@ export const authorizationDecision = {
   allowed: false,
   reasonCode: "no_matching_grant",
   matchedGrantId: "grant-1",
-  metadata: { looked: 2 },
+  metadata: { read: 2 },
   requiredAuthority: authorityRequest,
 };
 
@@ -241,5 +241,5 @@ export const auditEvent = {
   messageId: "message-1",
   receiver: service,
   reason: "allowed",
-  metadata: { looked: 1 },
+  metadata: { read: 1 },
 };

@@ -1,8 +1,8 @@
-/** A promise of the value, and how often somebody has waited for it. */
+/** A promise of the value, and how often it was waited for. */
 export function watched<T>(value: T): { promise: Promise<T>; waits: () => number } {
   let waits = 0;
   class Watched extends Promise<T> {
-    // Whoever waits for a plain promise does not call its `then`; what comes out of this one is plain.
+    // Awaiting a plain promise does not call its `then`; what comes out of this one is plain.
     static override get [Symbol.species](): PromiseConstructor {
       return Promise;
     }

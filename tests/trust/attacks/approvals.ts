@@ -1,8 +1,8 @@
 import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
 import { admin, answerTo, change, http, invoke, makeCredential, run } from "./surfaces.ts";
-import { carol, openWorld, type Person, type World } from "./world.ts";
+import { alice, assistant, carol, openWorld, type Person, type World } from "./world.ts";
 
-interface Question {
+interface Asked {
   namespaceId: string;
   id: string;
   ask: string;
@@ -10,7 +10,7 @@ interface Question {
 
 let amounts = 0;
 
-/** An amount that nobody asked about before. */
+/** An amount that no one asked about before. */
 function freshAmount(): number {
   amounts += 1;
   return amounts;
@@ -18,8 +18,8 @@ function freshAmount(): number {
 
 const pay = (world: World, amount: number, to = "vault") => invoke(world, "assistant", "bank.pay", { to, amount });
 
-/** Asks for a payment out of the vault, and returns the amount and the question that is open. */
-async function asked(world: World): Promise<{ amount: number; question: Question }> {
+/** Asks for a payment out of the vault, and returns the amount and the escalation that is open. */
+async function asked(world: World): Promise<{ amount: number; escalation: Asked }> {
   const amount = freshAmount();
   const body = {
     id: world.fresh("call"),
@@ -30,17 +30,39 @@ async function asked(world: World): Promise<{ amount: number; question: Question
   };
   const answer = await answerTo(world, "/v1/tools/invoke", { as: "assistant", headers: { "x-trace-id": "t" }, body });
   const { details } = (answer.body as { error: { details: { escalationId: string; requestHash: string } } }).error;
-  return { amount, question: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
+  return { amount, escalation: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
 }
 
-const approve = (world: World, question: object, as: Person = "acmeReviewer") =>
-  admin(world, "escalations/approve", question, as);
+/** Requests authority without an end, and returns the escalation that is open. */
+async function requested(world: World): Promise<Asked> {
+  const resource = { namespace: "files", path: [world.fresh("diary")] };
+  const id = world.fresh("request");
+  const wanted = {
+    id,
+    namespaceId: "acme",
+    requester: assistant,
+    owner: alice,
+    purpose: "support",
+    capabilities: [{ resource, actions: ["read"], scope: "exact" }],
+    requestedAt: "2026-01-01T00:00:00Z",
+  };
+  await run(world, "assistant", { escalate: { reason: id, requestedAuthority: wanted } });
+  const { body } = await answerTo(world, "/admin/v1/escalations?namespaceId=acme&limit=500", { as: "admin" });
+  const found = (body as { escalations: (Asked & { reason: string })[] }).escalations.find(
+    ({ reason }) => reason === id,
+  );
+  if (found === undefined) throw new Error("The turn opened no escalation.");
+  return { namespaceId: "acme", id: found.id, ask: found.ask };
+}
 
-/** A payment for which both people said yes. */
+const approve = (world: World, escalation: object, as: Person = "acmeReviewer") =>
+  admin(world, "escalations/approve", escalation, as);
+
+/** A payment for which both people approved. */
 async function approved(world: World) {
   const made = await asked(world);
-  await approve(world, made.question);
-  await approve(world, made.question, "secondReviewer");
+  await approve(world, made.escalation);
+  await approve(world, made.escalation, "secondReviewer");
   return made;
 }
 
@@ -56,7 +78,7 @@ const paid = "200 succeeded";
 
 const rows: readonly Attack[] = [
   attack({
-    name: "An agent acts before anybody said yes",
+    name: "An agent acts before an operator approved",
     surface: "HTTP",
     prepare: () => Promise.resolve(freshAmount()),
     attack: (world, amount) => pay(world, amount),
@@ -66,7 +88,7 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "An agent changes the amount after the yes",
+    name: "An agent changes the amount after the approval",
     surface: "HTTP",
     prepare: approved,
     attack: (world, { amount }) => pay(world, amount + 1_000_000),
@@ -85,7 +107,7 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "An agent uses one yes twice",
+    name: "An agent uses one approval twice",
     surface: "HTTP",
     async prepare(world) {
       const made = await approved(world);
@@ -99,7 +121,7 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "Forty calls race for one yes",
+    name: "Forty calls race for one approval",
     surface: "HTTP",
     prepare: approved,
     attack: async (world, { amount }) =>
@@ -111,7 +133,7 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "An agent uses the yes under another purpose",
+    name: "An agent uses the approval under another purpose",
     surface: "HTTP",
     prepare: approved,
     attack: (world, { amount }) =>
@@ -122,46 +144,47 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "A reviewer says yes to another content than the one that waits",
+    name: "A reviewer approves another content than the one that waits",
     surface: "HTTP",
     async prepare(world) {
       return { one: await asked(world), other: await asked(world) };
     },
-    attack: (world, { one, other }) => approve(world, { ...one.question, ask: other.question.ask }),
+    attack: (world, { one, other }) => approve(world, { ...one.escalation, ask: other.escalation.ask }),
     held: "409 conflict",
-    control: (world, { one }) => approve(world, one.question),
+    control: (world, { one }) => approve(world, one.escalation),
     succeeds: "200",
   }),
   attack({
-    name: "One person says yes twice, with two credentials, where two people have to",
+    name: "One person approves twice, with two credentials, where two people have to",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
-      await approve(world, made.question);
+      await approve(world, made.escalation);
       return made;
     },
-    attack: (world, { question, amount }) => inTurn(approve(world, question, "acmeAdmin"), () => pay(world, amount)),
+    attack: (world, { escalation, amount }) =>
+      inTurn(approve(world, escalation, "acmeAdmin"), () => pay(world, amount)),
     held: `409 conflict, then ${waits}`,
-    control: (world, { question, amount }) =>
-      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    control: (world, { escalation, amount }) =>
+      inTurn(approve(world, escalation, "secondReviewer"), () => pay(world, amount)),
     succeeds: `200, then ${paid}`,
   }),
   attack({
-    name: "One yes is taken for two",
+    name: "One approval is taken for two",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
-      await approve(world, made.question);
+      await approve(world, made.escalation);
       return made;
     },
     attack: (world, { amount }) => pay(world, amount),
     held: waits,
-    control: (world, { question, amount }) =>
-      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    control: (world, { escalation, amount }) =>
+      inTurn(approve(world, escalation, "secondReviewer"), () => pay(world, amount)),
     succeeds: `200, then ${paid}`,
   }),
   attack({
-    name: "Somebody says yes to an act of their own",
+    name: "An attacker approves an act of their own",
     surface: "HTTP",
     async prepare(world) {
       const access = {
@@ -175,74 +198,74 @@ const rows: readonly Attack[] = [
       const { token } = await makeCredential(world, { namespaceId: "operators", access });
       return { ...(await asked(world)), token };
     },
-    attack: async (world, { question, token }) => {
-      const answer = await answerTo(world, "/admin/v1/escalations/approve", { token, body: question });
+    attack: async (world, { escalation, token }) => {
+      const answer = await answerTo(world, "/admin/v1/escalations/approve", { token, body: escalation });
       return {
         says: `${answer.status} ${(answer.body as { error?: { code: string } }).error?.code ?? ""}`,
         text: answer.text,
       };
     },
     held: "403 permission_denied",
-    control: (world, { question }) => approve(world, question),
+    control: (world, { escalation }) => approve(world, escalation),
     succeeds: "200",
   }),
   attack({
-    name: "An auditor, who only reads, says yes",
+    name: "An auditor, who only reads, approves an act",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, question, "acmeAuditor"),
+    attack: (world, { escalation }) => approve(world, escalation, "acmeAuditor"),
     held: "403 permission_denied",
-    control: (world, { question }) => approve(world, question),
+    control: (world, { escalation }) => approve(world, escalation),
     succeeds: "200",
   }),
   attack({
-    name: "A reviewer of another tenant says yes",
+    name: "A reviewer of another tenant approves an act",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, question, "globexAdmin"),
+    attack: (world, { escalation }) => approve(world, escalation, "globexAdmin"),
     held: "403 permission_denied",
-    control: (world, { question }) => approve(world, question),
+    control: (world, { escalation }) => approve(world, escalation),
     succeeds: "200",
   }),
   attack({
-    name: "A reviewer of another tenant says yes and names their own tenant",
+    name: "A reviewer of another tenant approves an act and names their own tenant",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, { ...question, namespaceId: "globex" }, "globexAdmin"),
+    attack: (world, { escalation }) => approve(world, { ...escalation, namespaceId: "globex" }, "globexAdmin"),
     held: "404 not_found",
-    control: (world, { question }) => approve(world, question),
+    control: (world, { escalation }) => approve(world, escalation),
     succeeds: "200",
   }),
   attack({
-    name: "The agent answers its own question with its own token",
+    name: "The agent answers its own escalation with its own token",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, question, "assistant"),
+    attack: (world, { escalation }) => approve(world, escalation, "assistant"),
     held: "403 permission_denied",
-    control: (world, { question }) => approve(world, question),
+    control: (world, { escalation }) => approve(world, escalation),
     succeeds: "200",
   }),
   attack({
-    name: "Somebody turns a no into a yes afterwards",
+    name: "An attacker turns a denial into an approval afterwards",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
-      await change(world, "escalations/deny", { ...made.question, reason: "No." });
+      await change(world, "escalations/deny", { ...made.escalation, reason: "No." });
       return made;
     },
-    attack: (world, { question, amount }) => inTurn(approve(world, question), () => pay(world, amount)),
+    attack: (world, { escalation, amount }) => inTurn(approve(world, escalation), () => pay(world, amount)),
     held: "409 conflict, then 200 denied approval_denied",
-    control: async (world) => approve(world, (await asked(world)).question),
+    control: async (world) => approve(world, (await asked(world)).escalation),
     succeeds: "200",
   }),
   attack({
-    name: "An agent uses a yes whose grant was revoked meanwhile",
+    name: "An agent uses an approval whose grant was revoked meanwhile",
     surface: "HTTP",
     async prepare(world) {
       const id = await issueVault(world);
       const amount = freshAmount();
-      const question = await askOf(world, id, amount);
-      for (const as of ["acmeReviewer", "secondReviewer"] as const) await approve(world, question, as);
+      const escalation = await askOf(world, id, amount);
+      for (const as of ["acmeReviewer", "secondReviewer"] as const) await approve(world, escalation, as);
       await change(world, "grants/revoke", { namespaceId: "acme", id });
       return { to: id, amount };
     },
@@ -252,73 +275,119 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "A reviewer makes a yes last for longer than the grant",
+    name: "An act is approved although its grant was revoked while it waited",
+    surface: "HTTP",
+    async prepare(world) {
+      const id = await issueVault(world);
+      const escalation = await askOf(world, id, freshAmount());
+      await approve(world, escalation);
+      await change(world, "grants/revoke", { namespaceId: "acme", id });
+      return escalation;
+    },
+    attack: (world, escalation) => approve(world, escalation, "secondReviewer"),
+    held: "409 conflict",
+    async control(world) {
+      const { escalation } = await asked(world);
+      return inTurn(approve(world, escalation), () => approve(world, escalation, "secondReviewer"));
+    },
+    succeeds: "200, then 200",
+  }),
+  attack({
+    name: "An attacker with a stolen token asks for a payment, and its approval comes after its revocation",
+    surface: "HTTP",
+    async prepare(world) {
+      const stolen = await makeCredential(world, { namespaceId: "acme", access: assistantAccess });
+      const amount = freshAmount();
+      const escalation = escalationIn(
+        await invoke(world, "assistant", "bank.pay", { to: "vault", amount }, { token: stolen.token }),
+      );
+      await change(world, "credentials/revoke", { id: stolen.id });
+      return { escalation, amount };
+    },
+    attack: (world, { escalation, amount }) => inTurn(approve(world, escalation), () => pay(world, amount)),
+    held: `409 conflict, then ${waits}`,
+    leaves: ["escalations"],
+    control: async (world) => approve(world, (await asked(world)).escalation),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A reviewer makes an approval last for longer than the grant",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, { ...question, expiresAt: "2026-01-01T00:00:00Z" }),
+    attack: (world, { escalation }) => approve(world, { ...escalation, expiresAt: "2026-01-01T00:00:00Z" }),
     held: "400 invalid_request",
-    control: (world, { question }) =>
-      approve(world, { ...question, expiresAt: new Date(Date.now() + 60_000).toISOString() }),
+    control: (world, { escalation }) =>
+      approve(world, { ...escalation, expiresAt: new Date(Date.now() + 60_000).toISOString() }),
     succeeds: "200",
   }),
   attack({
     name: "An admin tries a payment as the agent, and approves it with another credential of theirs",
     surface: "HTTP",
     prepare: tried,
-    attack: (world, { question }) => approve(world, question),
+    attack: (world, { escalation }) => approve(world, escalation),
     held: "403 permission_denied",
-    control: (world, { question }) => approve(world, question, "secondReviewer"),
+    control: (world, { escalation }) => approve(world, escalation, "secondReviewer"),
     succeeds: "200",
   }),
   attack({
-    name: "A reviewer says yes first and tries the payment then, for their yes to count",
+    name: "A reviewer approves first and tries the payment then, for their approval to count",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
-      await approve(world, made.question);
+      await approve(world, made.escalation);
       await tryPayment(world, made.amount);
       return made;
     },
-    attack: (world, { question, amount }) =>
-      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    attack: (world, { escalation, amount }) =>
+      inTurn(approve(world, escalation, "secondReviewer"), () => pay(world, amount)),
     held: `200, then ${waits}`,
     leaves: ["escalations"],
     control: async (world) => pay(world, (await approved(world)).amount),
     succeeds: paid,
   }),
   attack({
-    name: "A reviewer dates a yes to the year 9999",
+    name: "A reviewer dates an approval to the year 9999",
     surface: "HTTP",
     prepare: asked,
-    attack: (world, { question }) => approve(world, { ...question, expiresAt: "9999-12-31T23:59:59Z" }),
+    attack: (world, { escalation }) => approve(world, { ...escalation, expiresAt: "9999-12-31T23:59:59Z" }),
     held: "400 invalid_request",
-    control: (world, { question }) =>
-      approve(world, { ...question, expiresAt: new Date(Date.now() + 82_800_000).toISOString() }),
+    control: (world, { escalation }) =>
+      approve(world, { ...escalation, expiresAt: new Date(Date.now() + 82_800_000).toISOString() }),
     succeeds: "200",
   }),
   attack({
-    name: "The first yes of somebody whose credential was revoked counts when the second one comes",
+    name: "A reviewer lets authority that was requested without an end last until the year 9999",
+    surface: "HTTP",
+    prepare: requested,
+    attack: (world, escalation) => approve(world, { ...escalation, expiresAt: "9999-12-31T23:59:59Z" }),
+    held: "400 invalid_request",
+    control: (world, escalation) =>
+      approve(world, { ...escalation, expiresAt: new Date(Date.now() + 82_800_000).toISOString() }),
+    succeeds: "200",
+  }),
+  attack({
+    name: "The first approval of another party whose credential was revoked counts when the second one comes",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
       const erin = await makeReviewer(world);
-      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.question });
+      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.escalation });
       await change(world, "credentials/revoke", { id: erin.id });
       return made;
     },
-    attack: (world, { question, amount }) =>
-      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    attack: (world, { escalation, amount }) =>
+      inTurn(approve(world, escalation, "secondReviewer"), () => pay(world, amount)),
     held: `200, then ${waits}`,
     leaves: ["escalations"],
-    control: (world, { question, amount }) => inTurn(approve(world, question), () => pay(world, amount)),
+    control: (world, { escalation, amount }) => inTurn(approve(world, escalation), () => pay(world, amount)),
     succeeds: `200, then ${paid}`,
   }),
   attack({
-    name: "An agent uses a yes that was taken back",
+    name: "An agent uses an approval that was withdrawn",
     surface: "HTTP",
     async prepare(world) {
       const made = await approved(world);
-      await change(world, "escalations/withdraw", made.question);
+      await change(world, "escalations/withdraw", made.escalation);
       return made;
     },
     attack: (world, { amount }) => pay(world, amount),
@@ -328,13 +397,13 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "An agent uses a yes of a reviewer who was revoked together with their answers",
+    name: "An agent uses an approval of a reviewer who was revoked together with their answers",
     surface: "HTTP",
     async prepare(world) {
       const made = await asked(world);
       const erin = await makeReviewer(world);
-      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.question });
-      await approve(world, made.question, "secondReviewer");
+      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.escalation });
+      await approve(world, made.escalation, "secondReviewer");
       await change(world, "credentials/revoke", { id: erin.id, andAnswers: true });
       return made;
     },
@@ -345,20 +414,20 @@ const rows: readonly Attack[] = [
     succeeds: paid,
   }),
   attack({
-    name: "Somebody takes back a yes to what has happened, to hide it",
+    name: "An attacker withdraws an approval of what has happened, to hide it",
     surface: "HTTP",
     async prepare(world) {
       const made = await approved(world);
       await pay(world, made.amount);
       return made;
     },
-    attack: (world, { question }) => admin(world, "escalations/withdraw", question, "acmeReviewer"),
+    attack: (world, { escalation }) => admin(world, "escalations/withdraw", escalation, "acmeReviewer"),
     held: "409 conflict",
-    control: async (world) => admin(world, "escalations/withdraw", (await approved(world)).question, "acmeReviewer"),
+    control: async (world) => admin(world, "escalations/withdraw", (await approved(world)).escalation, "acmeReviewer"),
     succeeds: "200",
   }),
   attack({
-    name: "A runtime inside a turn goes on without the yes",
+    name: "A runtime inside a turn continues without the approval",
     surface: "HTTP",
     prepare: () => Promise.resolve(freshAmount()),
     attack: (world, amount) =>
@@ -379,22 +448,22 @@ function tryPayment(world: World, amount: number): Promise<Seen> {
   return admin(world, "tools/try", { ...trial, tool: "bank.pay", arguments: { to: "vault", amount } }, "acmeAdmin");
 }
 
-/** A payment that an admin tried, and the question that is open. */
-async function tried(world: World): Promise<{ amount: number; question: Question }> {
+/** A payment that an admin tried, and the escalation that is open. */
+async function tried(world: World): Promise<{ amount: number; escalation: Asked }> {
   const amount = freshAmount();
   const { text } = await tryPayment(world, amount);
   const { details } = (JSON.parse(text) as { error: { details: { escalationId: string; requestHash: string } } }).error;
-  return { amount, question: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
+  return { amount, escalation: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
 }
 
-/** A reviewer whom nobody else needs. */
+/** A reviewer whom no one else needs. */
 function makeReviewer(world: World): Promise<{ id: string; token: string }> {
   const erin = { kind: "human", userId: "erin" };
   const rights = { purposes: ["operate"], admin: true, role: "reviewer", tenant: "acme" };
   return makeCredential(world, { namespaceId: "operators", access: { actor: erin, owner: erin, ...rights } });
 }
 
-/** A grant over an account of its own, each use of which needs a yes: its id, which is the account's name. */
+/** A grant over an account of its own, each use of which needs an approval: its id, which is the account's name. */
 async function issueVault(world: World): Promise<string> {
   const id = world.fresh("account");
   const capability = {
@@ -419,8 +488,20 @@ async function issueVault(world: World): Promise<string> {
   return id;
 }
 
-async function askOf(world: World, to: string, amount: number): Promise<Question> {
-  const { text } = await pay(world, amount, to);
+/** What the assistant's credential has. */
+const assistantAccess = {
+  actor: assistant,
+  owner: alice,
+  authority: alice,
+  purposes: ["support", "billing"],
+};
+
+async function askOf(world: World, to: string, amount: number): Promise<Asked> {
+  return escalationIn(await pay(world, amount, to));
+}
+
+/** The escalation that an answer says is open. */
+function escalationIn({ text }: Seen): Asked {
   const { details } = (JSON.parse(text) as { error: { details: { escalationId: string; requestHash: string } } }).error;
   return { namespaceId: "acme", id: details.escalationId, ask: details.requestHash };
 }

@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 /** Where an attack comes in. */
 type Surface = "HTTP" | "MCP" | "console" | "CLI";
 
-/** What somebody saw of the host. */
+/** What a caller saw of the host. */
 export interface Seen {
   /** In short: the status and the code. */
   readonly says: string;
@@ -11,7 +11,7 @@ export interface Seen {
   readonly text: string;
 }
 
-/** The tables that hold what can be done and what was done, besides the trail. */
+/** The tables that hold what can be done and what was done, besides the audit log. */
 export const tables = [
   "grants",
   "uses",
@@ -29,7 +29,7 @@ export const tables = [
   "deleted_tenants",
 ] as const;
 
-/** One attack, and beside it the same thing done by somebody who may, or without what is wrong with it. */
+/** One attack, and beside it the same thing done by a caller who may, or without what is wrong with it. */
 export interface Attack<Made = unknown> {
   /** Who does what, as a sentence. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface Attack<Made = unknown> {
   attack(world: World, made: Made): Promise<Seen>;
   /** What the attacker sees. */
   readonly held: string;
-  /** Tables in which a refusal leaves something that is no effect of the attack, such as the question that it opens. */
+  /** Tables in which a refusal leaves something that is no effect of the attack, such as the escalation that it opens. */
   readonly leaves?: readonly (typeof tables)[number][];
   /** How many payments it makes all the same: of those who race, one wins. */
   readonly payments?: number;

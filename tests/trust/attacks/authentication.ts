@@ -1,6 +1,6 @@
 import { createHmac, KeyObject } from "node:crypto";
 import { identityProvider, trusting, type IdentityProvider } from "../../../packages/host/test/identity-provider.ts";
-import { attack, type Attack, type Group, type Seen } from "./attack.ts";
+import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
 import { change, http, makeCredential, raw } from "./surfaces.ts";
 import { alice, assistant, openWorld, type World } from "./world.ts";
 
@@ -54,7 +54,7 @@ function signedByPublicKey(): Promise<string> {
   return Promise.resolve(`${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`);
 }
 
-/** A token of somebody else's key, which the token itself brings along. */
+/** A token of another caller's key, which the token itself brings along. */
 async function signedByOwnKey(): Promise<string> {
   const stranger = await identityProvider();
   return stranger.sign(claims(), { jwk: stranger.jwks.keys[0], kid: "key-1" });
@@ -64,7 +64,7 @@ const rows: readonly Attack[] = [
   byToken("A stranger makes up a token of the right form", () => `tp_${"0".repeat(16)}_${"0".repeat(64)}`),
   byToken("A stranger knows a token but for its last letter", ({ tokens }) => bend(tokens.assistant)),
   byToken("A stranger sends half of a token", ({ tokens }) => tokens.assistant.slice(0, 40)),
-  byToken("Somebody puts the id of the operator before their own secret", ({ tokens }) => {
+  byToken("An attacker puts the id of the operator before their own secret", ({ tokens }) => {
     const [kind, id] = parts(tokens.admin);
     return [kind, id, parts(tokens.bob)[2]].join("_");
   }),
@@ -72,7 +72,7 @@ const rows: readonly Attack[] = [
   byToken("A stranger sends a token in other case", ({ tokens }) => tokens.assistant.toUpperCase()),
   byToken("A stranger adds a letter to a token", ({ tokens }) => `${tokens.assistant}0`),
   attack({
-    name: "A stranger sends the hash that the database keeps in place of the secret",
+    name: "A stranger sends the hash that the database stores in place of the secret",
     surface: "HTTP",
     async attack(world) {
       const { db } = world;
@@ -84,7 +84,7 @@ const rows: readonly Attack[] = [
     ...own,
   }),
   attack({
-    name: "Somebody sends the token of a credential that was revoked",
+    name: "An attacker sends the token of a credential that was revoked",
     surface: "HTTP",
     async prepare(world) {
       const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
@@ -97,7 +97,7 @@ const rows: readonly Attack[] = [
     ...own,
   }),
   attack({
-    name: "Somebody sends a token that expired",
+    name: "An attacker sends a token that expired",
     surface: "HTTP",
     prepare: (world) => {
       const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
@@ -108,7 +108,7 @@ const rows: readonly Attack[] = [
     ...own,
   }),
   attack({
-    name: "Somebody goes on with the token that a rotation replaced",
+    name: "An attacker uses the token that a rotation replaced",
     surface: "HTTP",
     async prepare(world) {
       const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
@@ -137,7 +137,7 @@ const rows: readonly Attack[] = [
     ...own,
   }),
   attack({
-    name: "Somebody sends two authorization headers, of which a proxy would read the other",
+    name: "An attacker sends two authorization headers, of which a proxy would read the other",
     surface: "HTTP",
     attack: (world) =>
       raw(world, `GET /v1/reach HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nAUTHConnection: close\r\n\r\n`),
@@ -146,21 +146,21 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody sends two tokens in one authorization header",
+    name: "An attacker sends two tokens in one authorization header",
     surface: "HTTP",
     attack: (world) => reach(world, { authorization: `Bearer ${world.tokens.bob}, Bearer ${world.tokens.assistant}` }),
     held: refused,
     ...own,
   }),
   attack({
-    name: "Somebody puts a token into the query, where logs and histories keep it",
+    name: "An attacker puts a token into the query, where logs and histories store it",
     surface: "HTTP",
     attack: (world) => reach(world, {}, `/v1/reach?access_token=${world.tokens.assistant}&authorization=Bearer`),
     held: refused,
     ...own,
   }),
   attack({
-    name: "Somebody puts a token into a cookie and into x-forwarded headers",
+    name: "An attacker puts a token into a cookie and into x-forwarded headers",
     surface: "HTTP",
     attack: ({ tokens, ...world }) =>
       reach(
@@ -175,7 +175,7 @@ const rows: readonly Attack[] = [
     ...own,
   }),
   attack({
-    name: "Somebody claims a client certificate by the headers of a proxy",
+    name: "An attacker claims a client certificate by the headers of a proxy",
     surface: "HTTP",
     attack: (world) =>
       reach(world, {
@@ -220,33 +220,70 @@ const rows: readonly Attack[] = [
     held: `1 answer: ${refused}`,
     ...own,
   }),
-  byJwt("Somebody signs a JWT with nothing: `alg` is none", () => Promise.resolve(`${unsigned({ alg: "none" })}.`)),
-  byJwt("Somebody signs a JWT with the public key as a shared secret: `alg` is HS256", signedByPublicKey),
-  byJwt("Somebody brings their own key along in the header of a JWT", signedByOwnKey),
-  byJwt("Somebody lets a JWT name the address of their own key set", async () =>
+  attack({
+    name: "An attacker asks who they are with nothing, and with tokens that are unknown, revoked, expired or replaced",
+    surface: "HTTP",
+    async prepare(world) {
+      const access = { actor: assistant, owner: alice, purposes: ["support"] };
+      const [revoked, rotated] = [
+        await makeCredential(world, { namespaceId: "acme", access }),
+        await makeCredential(world, { namespaceId: "acme", access }),
+      ];
+      await change(world, "credentials/revoke", { id: revoked.id });
+      const { token } = await change<{ token: string }>(world, "credentials/rotate", { id: rotated.id });
+      world.secrets.add(token);
+      const expired = await makeCredential(world, { namespaceId: "acme", access, expiresAt: "2026-01-01T00:00:00Z" });
+      return { bad: [revoked.token, rotated.token, expired.token, bend(token)], token };
+    },
+    async attack(world, { bad }) {
+      const asked = [{}, ...bad.map(bearer)].map((headers) => reach(world, headers, "/whoami"));
+      return together(await Promise.all(asked));
+    },
+    held: `5 x ${refused}`,
+    control: (world, { token }) => reach(world, bearer(token), "/whoami"),
+    succeeds: "200",
+  }),
+  attack({
+    name: "An attacker puts a token into the query or into a cookie to learn whose it is",
+    surface: "HTTP",
+    async attack(world) {
+      const { assistant: token } = world.tokens;
+      return together([
+        await reach(world, {}, `/whoami?access_token=${token}`),
+        await reach(world, { cookie: `turnpike=${token}; authorization=Bearer ${token}` }, "/whoami"),
+      ]);
+    },
+    held: `2 x ${refused}`,
+    control: (world) => http(world, "/whoami", { as: "assistant" }),
+    succeeds: "200",
+  }),
+  byJwt("An attacker signs a JWT with nothing: `alg` is none", () => Promise.resolve(`${unsigned({ alg: "none" })}.`)),
+  byJwt("An attacker signs a JWT with the public key as a shared secret: `alg` is HS256", signedByPublicKey),
+  byJwt("An attacker brings their own key along in the header of a JWT", signedByOwnKey),
+  byJwt("An attacker lets a JWT name the address of their own key set", async () =>
     (await identityProvider("ES256", "mine")).sign(claims(), { jku: "http://127.0.0.1:1/jwks", kid: "mine" }),
   ),
-  byJwt("Somebody lets `kid` lead to a file that is no key", async () =>
+  byJwt("An attacker lets `kid` lead to a file that is no key", async () =>
     (await identityProvider()).sign(claims(), { kid: "../../../../dev/null" }),
   ),
-  byJwt("Somebody sends a JWT that was issued for another audience", () => signed({ aud: "another-service" })),
-  byJwt("Somebody sends a JWT of another issuer that the same key signed", () =>
+  byJwt("An attacker sends a JWT that was issued for another audience", () => signed({ aud: "another-service" })),
+  byJwt("An attacker sends a JWT of another issuer that the same key signed", () =>
     signed({ iss: "https://id.example.evil" }),
   ),
-  byJwt("Somebody sends a JWT that expired", () => signed({ exp: inAnHour() - 7200 })),
-  byJwt("Somebody sends a JWT that never expires", () => signed({ exp: undefined })),
-  byJwt("Somebody sends a JWT that is not valid yet", () => signed({ nbf: inAnHour() })),
-  byJwt("Somebody uses an ID token as an access token", () => signed({ at_hash: "x" })),
-  byJwt("Somebody sends a JWT that is bound to a key, without the key", () => signed({ cnf: { jkt: "x" } })),
-  byJwt("Somebody sends a JWT of another type that the same key signed", () => signed({}, { typ: "logout+jwt" })),
-  byJwt("Somebody makes a JWT whose subject is two principals", () =>
+  byJwt("An attacker sends a JWT that expired", () => signed({ exp: inAnHour() - 7200 })),
+  byJwt("An attacker sends a JWT that never expires", () => signed({ exp: undefined })),
+  byJwt("An attacker sends a JWT that is not valid yet", () => signed({ nbf: inAnHour() })),
+  byJwt("An attacker uses an ID token as an access token", () => signed({ at_hash: "x" })),
+  byJwt("An attacker sends a JWT that is bound to a key, without the key", () => signed({ cnf: { jkt: "x" } })),
+  byJwt("An attacker sends a JWT of another type that the same key signed", () => signed({}, { typ: "logout+jwt" })),
+  byJwt("An attacker makes a JWT whose subject is two principals", () =>
     signed({ sub: ["agent:assistant", "human:alice"] }),
   ),
-  byJwt("Somebody changes the claims of a JWT and keeps its signature", async () => {
+  byJwt("An attacker changes the claims of a JWT and leaves its signature", async () => {
     const [header, , signature] = (await signed()).split(".");
     return [header, encoded({ ...known, ...claims(), sub: "human:alice" }), signature].join(".");
   }),
-  byJwt("Somebody has a JWT whose tenant is the operators' own", () => signed({ tenant: "operators" })),
+  byJwt("An attacker has a JWT whose tenant is the operators' own", () => signed({ tenant: "operators" })),
   attack({
     name: "The bearer of a JWT claims in it to be an operator",
     surface: "HTTP",

@@ -49,21 +49,21 @@ function without(name: string, sent: () => SentOverTls): Attack {
 
 const rows: readonly Attack[] = [
   without("A thief uses a token that is bound to a certificate, without it", () => ({ token: tokens.agent })),
-  without("A thief uses a bound token with the certificate of somebody else", () => ({
+  without("A thief uses a bound token with the certificate of another party", () => ({
     client: shown.operator,
     token: tokens.agent,
   })),
-  without("Somebody shows a trusted certificate that no credential names", () => ({ client: shown.visitor })),
-  without("Somebody says by headers which certificate they showed", () => ({
+  without("An attacker shows a trusted certificate that no credential names", () => ({ client: shown.visitor })),
+  without("An attacker says by headers which certificate they showed", () => ({
     token: tokens.agent,
     headers: { "x-forwarded-client-cert": "URI=spiffe://acme/assistant", "ssl-client-subject-dn": "CN=agent" },
   })),
-  without("Somebody shows the right certificate and a token that nobody made", () => ({
+  without("An attacker shows the right certificate and a token that was never issued", () => ({
     client: shown.agent,
     token: "tp_0_0",
   })),
   attack({
-    name: "Somebody shows a certificate of the right name from an authority that the host does not trust",
+    name: "An attacker shows a certificate of the right name from an authority that the host does not trust",
     surface: "HTTP",
     attack: (world) => reach(world, { client: shown.stranger }).catch(() => ({ says: "no connection", text: "" })),
     held: refused,

@@ -36,7 +36,7 @@ function shown(
   });
 }
 
-/** A folder in which somebody left a configuration file. */
+/** A folder in which a caller left a configuration file. */
 function folderWith(world: World, config: object): string {
   const folder = join(world.folder, world.fresh("folder"));
   mkdirSync(folder);
@@ -89,7 +89,7 @@ const rows: readonly Attack[] = [
     succeeds: "exit 0",
   }),
   attack({
-    name: "A configuration file that somebody left in the folder leads the operator's token elsewhere",
+    name: "A configuration file that another party left in the folder leads the operator's token elsewhere",
     surface: "CLI",
     attack: (world) => {
       const folder = folderWith(world, { listen: { host: "203.0.113.9", port: 80 }, publicUrl: "http://evil.example" });
@@ -187,7 +187,7 @@ const rows: readonly Attack[] = [
       chmodSync(file, 0o644);
       const { text } = await typed(world.folder, ["doctor"]);
       chmodSync(file, 0o600);
-      return { says: /admin-token.*(0?644|others|chmod)/.test(text) ? "doctor says so" : "nobody says so", text };
+      return { says: /admin-token.*(0?644|others|chmod)/.test(text) ? "doctor says so" : "doctor says nothing", text };
     },
     held: "doctor says so",
     async control(world) {

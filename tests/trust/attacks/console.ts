@@ -46,7 +46,7 @@ const page = { control: (world: World) => http(world, "/console/"), succeeds: "2
 
 const rows: readonly Attack[] = [
   attack({
-    name: "A page of somebody else shows the console in a frame, to have its buttons clicked",
+    name: "A page of another party shows the console in a frame, to have its buttons clicked",
     surface: "console",
     async attack(world) {
       const { headers } = await answerTo(world, "/console/", {});
@@ -97,7 +97,7 @@ const rows: readonly Attack[] = [
     ["escalations", "turns", "replay"],
   ),
   stored(
-    "The id of a message has a script in it, and is on the trail",
+    "The id of a message has a script in it, and is in the audit log",
     (world, words) => send(world, "assistant", { sender: assistant, id: words }),
     "/admin/v1/audit?namespaceId=acme&limit=500",
     ["messages", "replay"],

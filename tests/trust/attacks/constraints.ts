@@ -59,22 +59,22 @@ const fifty = Array.from({ length: 50 });
 
 const rows: readonly Attack[] = [
   constrained(
-    "Somebody uses a grant after it expired",
+    "An attacker uses a grant after it expired",
     { expiresAt: "2026-01-02T00:00:00Z" },
     { expiresAt: "2999-01-01T00:00:00Z" },
   ),
   constrained(
-    "Somebody uses a grant before it begins",
+    "An attacker uses a grant before it begins",
     { notBefore: "2999-01-01T00:00:00Z" },
     { notBefore: "2026-01-01T00:00:00Z" },
   ),
   constrained(
-    "Somebody uses a grant for another purpose than it is for",
+    "An attacker uses a grant for another purpose than it is for",
     { purposes: ["billing"] },
     { purposes: ["support"] },
   ),
   constrained(
-    "Somebody uses a grant for a purpose that differs in case",
+    "An attacker uses a grant for a purpose that differs in case",
     { purposes: ["Support"] },
     { purposes: ["support"] },
   ),
@@ -104,7 +104,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody asks whether they may, again and again, to take uses or to make some",
+    name: "An attacker asks whether they may, again and again, to take uses or to make some",
     surface: "HTTP",
     prepare: (world) => place(world, { maxUses: 1 }),
     attack: async (world, name) =>
@@ -120,7 +120,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody goes below a grant that is exact",
+    name: "An attacker goes below a grant that is exact",
     surface: "HTTP",
     prepare: async (world) => ({ exact: await place(world, {}, "exact"), below: await place(world, {}) }),
     attack: (world, { exact }) => read(world, `${exact}/file`),
@@ -128,32 +128,36 @@ const rows: readonly Attack[] = [
     control: (world, { below }) => read(world, `${below}/file`),
     succeeds: "200 succeeded",
   }),
-  steps("Somebody climbs out of the granted folder with ..", ["notes", "..", "diary", "today"], "400 invalid_request"),
   steps(
-    "Somebody climbs out with encoded dots, which nobody decodes",
+    "An attacker climbs out of the granted folder with ..",
+    ["notes", "..", "diary", "today"],
+    "400 invalid_request",
+  ),
+  steps(
+    "An attacker climbs out with encoded dots, which are never decoded",
     ["notes", "%2e%2e", "diary", "today"],
     "200 failed not_found",
   ),
-  steps("Somebody climbs out with a slash inside of a step", ["notes/../diary", "today"], "400 invalid_request"),
-  steps("Somebody climbs out with a backslash", ["notes\\..\\diary", "today"], "400 invalid_request"),
-  steps("Somebody inserts an empty step", ["", "diary", "today"], "400 invalid_request"),
-  steps("Somebody inserts a step that is a dot", ["notes", ".", "todo"], "400 invalid_request"),
-  steps("Somebody ends a step with a NUL", ["notes\u0000", "todo"], "400 invalid_request"),
-  steps("Somebody reads a sibling whose name begins like the granted folder", ["notes2", "plan"], denied),
-  steps("Somebody writes the granted folder in other case", ["Notes", "todo"], denied),
-  steps("Somebody writes the granted folder with letters that look alike", ["n\u043etes", "todo"], denied),
-  steps("Somebody writes the granted folder with a character that is not seen", ["notes\u200b", "todo"], denied),
-  steps("Somebody asks for everything at once with a path of no steps", [], denied),
+  steps("An attacker climbs out with a slash inside of a step", ["notes/../diary", "today"], "400 invalid_request"),
+  steps("An attacker climbs out with a backslash", ["notes\\..\\diary", "today"], "400 invalid_request"),
+  steps("An attacker inserts an empty step", ["", "diary", "today"], "400 invalid_request"),
+  steps("An attacker inserts a step that is a dot", ["notes", ".", "todo"], "400 invalid_request"),
+  steps("An attacker ends a step with a NUL", ["notes\u0000", "todo"], "400 invalid_request"),
+  steps("An attacker reads a sibling whose name begins like the granted folder", ["notes2", "plan"], denied),
+  steps("An attacker writes the granted folder in other case", ["Notes", "todo"], denied),
+  steps("An attacker writes the granted folder with letters that look alike", ["n\u043etes", "todo"], denied),
+  steps("An attacker writes the granted folder with a character that is not seen", ["notes\u200b", "todo"], denied),
+  steps("An attacker asks for everything at once with a path of no steps", [], denied),
   argument(
-    "Somebody climbs out of the granted folder in a tool's argument",
+    "An attacker climbs out of the granted folder in a tool's argument",
     "notes/../diary/today",
     "200 failed invalid_tool_arguments",
   ),
-  argument("Somebody starts a tool's argument at the root", "/diary/today", "200 failed invalid_tool_arguments"),
-  argument("Somebody doubles a slash in a tool's argument", "notes//todo", "200 failed invalid_tool_arguments"),
-  argument("Somebody reads a sibling of the granted folder by a tool", "notes2/plan", denied),
+  argument("An attacker starts a tool's argument at the root", "/diary/today", "200 failed invalid_tool_arguments"),
+  argument("An attacker doubles a slash in a tool's argument", "notes//todo", "200 failed invalid_tool_arguments"),
+  argument("An attacker reads a sibling of the granted folder by a tool", "notes2/plan", denied),
   attack({
-    name: "Somebody asks for the action * as if it were one",
+    name: "An attacker asks for the action * as if it were one",
     surface: "HTTP",
     prepare: (world) => issue(world, "files/one-action", { actions: ["read"] }),
     attack: (world) => authorize(world, "assistant", "*", { namespace: "files", path: ["one-action"] }),
@@ -162,7 +166,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 allowed",
   }),
   attack({
-    name: "Somebody combines two grants into an authority that neither is",
+    name: "An attacker combines two grants into an authority that neither is",
     surface: "HTTP",
     async prepare(world) {
       await issue(world, "files/two-grants/a", { actions: ["read"] });

@@ -34,7 +34,7 @@ function child(name: string, changes: object, constraints?: object, within: obje
   });
 }
 
-/** A grant that states a chain which nobody made, and beside it the chain as it would be right. */
+/** A grant that states a chain which no one made, and beside it the chain as it would be right. */
 function forged(name: string, changes: Granted, within: Granted = {}): Attack {
   const link = (world: World, parentId: string, more: Granted) =>
     admin(
@@ -85,13 +85,13 @@ async function passedOn(world: World, constraints: object = {}) {
 const denied = "200 denied no_matching_grant";
 
 const rows: readonly Attack[] = [
-  child("Somebody derives a grant over a place that its parent does not cover", capability(["diary"])),
-  child("Somebody derives a grant over the folder above its parent's", capability([])),
-  child("Somebody derives a grant over a place whose name begins like its parent's", capability(["notes2"])),
-  child("Somebody derives a grant with an action more", capability(["notes"], ["read", "delete"])),
-  child("Somebody derives a grant for every action", capability(["notes"], ["*"])),
+  child("An attacker derives a grant over a place that its parent does not cover", capability(["diary"])),
+  child("An attacker derives a grant over the folder above its parent's", capability([])),
+  child("An attacker derives a grant over a place whose name begins like its parent's", capability(["notes2"])),
+  child("An attacker derives a grant with an action more", capability(["notes"], ["read", "delete"])),
+  child("An attacker derives a grant for every action", capability(["notes"], ["*"])),
   attack({
-    name: "Somebody derives a grant over one owner's files that is for another owner's",
+    name: "An attacker derives a grant over one owner's files that is for another owner's",
     surface: "HTTP",
     async prepare(world) {
       const body = {
@@ -110,21 +110,21 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   child(
-    "Somebody derives a grant that ends after its parent",
+    "An attacker derives a grant that ends after its parent",
     { constraints: { expiresAt: "2999-01-02T00:00:00Z" } },
     { delegationDepth: 1, expiresAt: "2999-01-01T00:00:00Z" },
   ),
   child(
-    "Somebody derives a grant for a purpose more",
+    "An attacker derives a grant for a purpose more",
     { constraints: { purposes: ["support", "billing"] } },
     { delegationDepth: 1, purposes: ["support"] },
   ),
-  child("Somebody derives a grant that may be passed on as often as its parent", {
+  child("An attacker derives a grant that may be passed on as often as its parent", {
     constraints: { delegationDepth: 1 },
   }),
-  child("Somebody derives a grant with a negative depth", { constraints: { delegationDepth: -1 } }),
+  child("An attacker derives a grant with a negative depth", { constraints: { delegationDepth: -1 } }),
   attack({
-    name: "Somebody derives a grant from one that may not be passed on",
+    name: "An attacker derives a grant from one that may not be passed on",
     surface: "HTTP",
     async prepare(world) {
       return { last: await parentOf(world, { delegationDepth: 0 }), open: await parentOf(world) };
@@ -135,7 +135,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody splits a grant of few uses into two",
+    name: "An attacker splits a grant of few uses into two",
     surface: "HTTP",
     async prepare(world) {
       return { bounded: await parentOf(world, { delegationDepth: 1, maxUses: 2 }), open: await parentOf(world) };
@@ -153,7 +153,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody derives a grant from one that needs a yes, and leaves the yes out",
+    name: "An attacker derives a grant from one that needs an approval, and leaves that out",
     surface: "HTTP",
     prepare: (world) =>
       issue(world, "files/notes", { approval: "each", actions: ["read"], constraints: { delegationDepth: 1 } }),
@@ -164,7 +164,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody derives a grant from one that expired",
+    name: "An attacker derives a grant from one that expired",
     surface: "HTTP",
     async prepare(world) {
       return {
@@ -178,7 +178,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody derives a grant from one that was revoked",
+    name: "An attacker derives a grant from one that was revoked",
     surface: "HTTP",
     async prepare(world) {
       const revoked = await parentOf(world);
@@ -191,7 +191,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody derives a grant from one of another tenant",
+    name: "An attacker derives a grant from one of another tenant",
     surface: "HTTP",
     async prepare(world) {
       const constraints = { delegationDepth: 1 };
@@ -205,12 +205,12 @@ const rows: readonly Attack[] = [
     control: (world, { own }) => derive(world, own),
     succeeds: "201",
   }),
-  forged("Somebody issues a child of a grant that was not given to its issuer", { issuer: bob }),
-  forged("Somebody issues a child whose parent does not exist", { parentId: "nothing" }),
-  forged("Somebody issues a child that is wider than its parent", { actions: ["*"] }),
-  forged("Somebody issues a child that may be passed on without end", { constraints: { delegationDepth: 100 } }),
+  forged("An attacker issues a child of a grant that was not given to its issuer", { issuer: bob }),
+  forged("An attacker issues a child whose parent does not exist", { parentId: "nothing" }),
+  forged("An attacker issues a child that is wider than its parent", { actions: ["*"] }),
+  forged("An attacker issues a child that may be passed on without end", { constraints: { delegationDepth: 100 } }),
   attack({
-    name: "Somebody issues a grant that is its own parent",
+    name: "An attacker issues a grant that is its own parent",
     surface: "HTTP",
     prepare: (world) => Promise.resolve(world.fresh("circle")),
     attack: (world, id) =>
@@ -230,7 +230,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody issues two grants that are each other's parents, in one file",
+    name: "An attacker issues two grants that are each other's parents, in one file",
     surface: "HTTP",
     async prepare(world) {
       return (await change<{ state: string }>(world, "grants/apply", { namespaceId: "acme", issue: [], dryRun: true }))
@@ -261,7 +261,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody uses a grant whose ancestor was revoked",
+    name: "An attacker uses a grant whose ancestor was revoked",
     surface: "HTTP",
     async prepare(world) {
       const [cut, whole] = [await passedOn(world), await passedOn(world)];
@@ -274,7 +274,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody uses a delegated grant on the authority of the one at the beginning of its chain",
+    name: "An attacker uses a delegated grant on the authority of the one at the beginning of its chain",
     surface: "HTTP",
     prepare: (world) => passedOn(world),
     attack: (world, { place }) =>
@@ -284,7 +284,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody uses a delegated grant beyond what was passed on",
+    name: "An attacker uses a delegated grant beyond what was passed on",
     surface: "HTTP",
     prepare: (world) => passedOn(world),
     attack: (world, { place }) =>
@@ -294,7 +294,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody issues a grant in the place of one that was revoked, under its id",
+    name: "An attacker issues a grant in the place of one that was revoked, under its id",
     surface: "HTTP",
     async prepare(world) {
       const id = await parentOf(world);
@@ -307,7 +307,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody issues a grant that says that it was issued in the future, to revive it later",
+    name: "An attacker issues a grant that says that it was issued in the future, to revive it later",
     surface: "HTTP",
     async prepare(world) {
       const place = world.fresh("later");

@@ -23,7 +23,7 @@ const evaluate = (
 
 const rows: readonly Attack[] = [
   attack({
-    name: "An agent exercises the grants that somebody else gave to others",
+    name: "An agent exercises the grants that another party gave to others",
     surface: "HTTP",
     attack: (world) => operate(world, "assistant", "read", "notes/todo", undefined, { "x-authority": "human:bob" }),
     held: "200 denied no_matching_grant",
@@ -290,7 +290,7 @@ const rows: readonly Attack[] = [
   }),
 ];
 
-/** A turn of the assistant, started by a message of somebody. */
+/** A turn of the assistant, started by a message of a caller. */
 function turnFrom(world: World, token: string, sender: object) {
   const message = {
     version: 1,

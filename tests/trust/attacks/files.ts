@@ -17,7 +17,7 @@ function tool(name: string, what: string, args: object, held: string, right: obj
   });
 }
 
-/** A snapshot of a folder by somebody: its id. */
+/** A snapshot of a folder by a caller: its id. */
 async function snapshot(world: World, as: "assistant" | "bob" | "alice", path: string): Promise<string> {
   const body = fileBody(world, "snapshot:create", path, {});
   return ((await done(answerTo(world, "/v1/resources/invoke", { as, body }))).body as { output: { id: string } }).output
@@ -166,7 +166,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Another owner restores somebody's snapshot by its id",
+    name: "Another owner restores another party's snapshot by its id",
     surface: "HTTP",
     prepare: (world) => snapshot(world, "alice", "notes"),
     attack: (world, id) => operate(world, "bob", "snapshot:restore", "notes", { snapshot: id }),
@@ -184,7 +184,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "An agent reads a file of the machine: a namespace of resources that nobody has",
+    name: "An agent reads a file of the machine: a namespace of resources that no one has",
     surface: "HTTP",
     prepare: (world) => issue(world, "file/etc", { actions: ["read"] }),
     attack: (world) =>

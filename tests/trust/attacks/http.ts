@@ -76,7 +76,7 @@ const rows: readonly Attack[] = [
   bytes("A header begins with a blank, for a proxy to miss it", post(` Transfer-Encoding: chunked\r\n${length}`, ask)),
   bytes("A request names two hosts", get("/health", "Host: a\r\nHost: b\r\n"), invalid, get("/health")),
   bytes(
-    "A request's target is a whole address of somebody else",
+    "A request's target is a whole address of another party",
     get("http://evil.example/v1/reach"),
     invalid,
     get("/v1/reach"),

@@ -1,20 +1,20 @@
 import { eventually } from "../../../packages/host/test/host-calls.ts";
 import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
 import { release, whenHeld } from "./runtime.ts";
-import { answerTo, http, invoke, mcp, run } from "./surfaces.ts";
+import { answerTo, http, invoke, mcp, openStream, run } from "./surfaces.ts";
 import { openWorld, type Person, type World } from "./world.ts";
 
 const ok = "200 computed";
 const reach = (world: World, as: Person) => http(world, "/v1/reach", { as });
 
-/** So many requests at once, of which some are let in and the rest told to wait. */
+/** So many requests at once, of which some are admitted and the rest told to wait. */
 async function burst(send: () => Promise<Seen>): Promise<Seen> {
   const answers = await Promise.all(Array.from({ length: 120 }, send));
   const known = new Set([ok, "200", "429 rate_limited"]);
   const strange = answers.find(({ says }) => !known.has(says));
   return (
     strange ?? {
-      says: answers.some(({ says }) => says.startsWith("429")) ? "some 429 rate_limited" : "all let in",
+      says: answers.some(({ says }) => says.startsWith("429")) ? "some 429 rate_limited" : "all admitted",
       text: "",
     }
   );
@@ -55,23 +55,13 @@ function startWaiting(world: World, as: Person, filling = ""): Promise<Seen> {
   return run(world, as, { calls, filling }, { headers: { prefer: "respond-async" } });
 }
 
-/** Resolves when so many turns of somebody wait. */
+/** Resolves when so many turns of a caller wait. */
 function waiting(world: World, as: Person, count: number): Promise<void> {
   return eventually(async () => {
     const { body } = await answerTo(world, "/v1/turns?status=waiting", { as });
     const { turns } = body as { turns: unknown[] };
     if (turns.length < count) throw new Error(`${turns.length} turns wait.`);
   });
-}
-
-/** A stream, of the operators' events unless another is named, that is open until it is left. */
-async function openStream({ url, tokens }: World, as: Person, path = "/admin/v1/events?namespaceId=acme") {
-  const leaving = new AbortController();
-  const headers = { authorization: `Bearer ${tokens[as]}`, accept: "text/event-stream" };
-  const response = await fetch(`${url}${path}`, { headers, signal: leaving.signal });
-  const text = response.ok ? "" : await response.text();
-  const { error } = JSON.parse(text || "{}") as { error?: { code: string } };
-  return { says: `${response.status} ${error?.code ?? ""}`.trim(), text, leave: () => leaving.abort() };
 }
 
 const rows: readonly Attack[] = [
@@ -90,6 +80,13 @@ const rows: readonly Attack[] = [
     ok,
   ),
   bursting(
+    "One credential asks who it is more often than it may send requests",
+    "HTTP",
+    (world) => http(world, "/whoami", { as: "bob" }),
+    (world) => http(world, "/whoami", { as: "helper" }),
+    "200",
+  ),
+  bursting(
     "One operator sends more than they may",
     "HTTP",
     (world) => http(world, "/admin/v1/session", { as: "acmeAuditor" }),
@@ -97,7 +94,7 @@ const rows: readonly Attack[] = [
     "200",
   ),
   attack({
-    name: "Somebody names themselves anew with each request, to have an allowance for each",
+    name: "An attacker names themselves anew with each request, to have an allowance for each",
     surface: "HTTP",
     attack: (world) =>
       burst(() =>
@@ -115,7 +112,7 @@ const rows: readonly Attack[] = [
     succeeds: ok,
   }),
   attack({
-    name: "Somebody who is nobody sends a long body to the route that signs in",
+    name: "A stranger without a credential sends a long body to the route that signs in",
     surface: "HTTP",
     attack: (world) => http(world, "/admin/v1/sessions", { body: { code: "x".repeat(20_000) } }),
     held: "413 payload_too_large",
@@ -138,16 +135,16 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "An agent asks more questions than may be open",
+    name: "An agent opens more escalations than it may",
     surface: "HTTP",
     async attack(world) {
       const asked = await Promise.all(
         [1, 2, 3, 4, 5, 6].map((amount) => invoke(world, "assistant", "bank.pay", { to: "vault", amount })),
       );
       const { says, text } = together(asked);
-      return { says: `${says}; ${text.split("escalationId").length - 1} questions`, text };
+      return { says: `${says}; ${text.split("escalationId").length - 1} escalations`, text };
     },
-    held: "6 x 200 denied approval_required; 3 questions",
+    held: "6 x 200 denied approval_required; 3 escalations",
     leaves: ["escalations"],
     control: (world) => invoke(world, "globexAssistant", "bank.pay", { to: "vault", amount: 1 }),
     succeeds: "200 denied approval_required",
@@ -188,7 +185,7 @@ const rows: readonly Attack[] = [
     },
     attack: (_world, { follow }) => follow(),
     held: "429 rate_limited",
-    // Other turns of the row before may come to their question meanwhile; following one changes none.
+    // Other turns of the row before may come to their escalation meanwhile; following one changes none.
     leaves: ["turns"],
     async control(_world, { follow, open }) {
       open[0]?.leave();
@@ -199,6 +196,22 @@ const rows: readonly Attack[] = [
       });
       for (const { leave } of [...open, again]) leave();
       return again;
+    },
+    succeeds: "200",
+  }),
+  attack({
+    name: "A client listens on more streams than its credential may open",
+    surface: "MCP",
+    async prepare(world) {
+      const listen = () => openStream(world, "bob", "/mcp");
+      return { listen, open: [await listen(), await listen()] };
+    },
+    attack: (_world, { listen }) => listen(),
+    held: "429 rate_limited",
+    async control(world, { open }) {
+      const other = await openStream(world, "globexAlice", "/mcp");
+      for (const { leave } of [...open, other]) leave();
+      return other;
     },
     succeeds: "200",
   }),

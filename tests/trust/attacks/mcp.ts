@@ -1,3 +1,4 @@
+import { eventually } from "../../../packages/host/test/host-calls.ts";
 import { testServer } from "../../../packages/host/test/mcp/servers.ts";
 import { attack, type Attack, type Group, type Seen } from "./attack.ts";
 import { answerTo, http, invoke, mcp, type Sent } from "./surfaces.ts";
@@ -67,13 +68,38 @@ function naming(name: string, path: (tenant: string) => string): Attack {
   });
 }
 
-/** Has somebody denied a tool of a server, and an operator explain it: whether the server is named as one that there is. */
+/** Has a caller denied a tool of a server, and an operator explain it: whether the server is named as one that there is. */
 async function explained(world: World, tenant: string, client: Person, as: Person): Promise<Seen> {
   const [traceId, id] = [world.fresh("trace"), world.fresh("call")];
   const body = { id, tool: "mcp.turncoat.nothing", arguments: {}, requestedAt: "2026-01-01T00:00:00Z", traceId };
   await http(world, "/v1/tools/invoke", { as: client, headers: { "x-trace-id": traceId }, body });
   const denial = { as, body: { namespaceId: tenant, traceId } };
   return told(world, "/admin/v1/explanations/denial", '"toolNamespace":"mcp.turncoat"', denial);
+}
+
+/** Has a server change a tool, and waits until the host has marked it as withdrawn. */
+async function changeTurncoat(world: World): Promise<void> {
+  await call(world, "mcp_turncoat_change", {});
+  await eventually(async () => {
+    // A list is what the host compares.
+    await mcp(world, "assistant", "tools/list", {});
+    const { text } = await http(world, "/admin/v1/mcp/servers", { as: "admin" });
+    if (!text.includes('"withdrawnAt"')) throw new Error("Nothing is withdrawn.");
+  });
+}
+
+/** Whether an operator is told of a withdrawn tool in the first that the stream of a tenant's events says. */
+async function heard({ url, tokens }: World, tenant: string, as: Person): Promise<Seen> {
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${tokens[as]}`, accept: "text/event-stream" };
+  const response = await fetch(`${url}/admin/v1/events?namespaceId=${tenant}`, { headers, signal: leaving.signal });
+  let text = "";
+  for await (const piece of response.body ?? []) {
+    text += new TextDecoder().decode(piece as Uint8Array);
+    if (text.includes('"waiting"')) break;
+  }
+  leaving.abort();
+  return { says: `${response.status}, ${text.includes("turncoat") ? "it is there" : "it is not there"}`, text };
 }
 
 const rows: readonly Attack[] = [
@@ -83,10 +109,10 @@ const rows: readonly Attack[] = [
   ),
   naming(
     "An operator of one tenant reads which servers another one has, among what can be switched on",
-    (tenant) => `/admin/v1/namespaces?namespaceId=${tenant}&actor=human:nobody`,
+    (tenant) => `/admin/v1/namespaces?namespaceId=${tenant}&actor=human:unknown`,
   ),
   attack({
-    name: "An operator of one tenant guesses the servers of another one by what is said of a denial",
+    name: "An operator of one tenant infers the servers of another one by what is said of a denial",
     surface: "HTTP",
     attack: (world) => explained(world, "globex", "globexAssistant", "globexAdmin"),
     held: "200, it is not there",
@@ -228,16 +254,25 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "A server changes a tool after it was let in",
+    name: "A server changes a tool after it was accepted",
     surface: "MCP",
     async prepare(world) {
       await call(world, "mcp_turncoat_echo", { words: "x" });
-      await call(world, "mcp_turncoat_change", {});
+      await changeTurncoat(world);
     },
     attack: (world) => call(world, "mcp_turncoat_echo", { words: "x" }),
     held: hidden,
     control: (world) => call(world, "mcp_turncoat_issue", { org: "acme" }),
     succeeds: "200",
+  }),
+  attack({
+    name: "An operator of one tenant follows its events for the tools that another one's server changed",
+    surface: "HTTP",
+    prepare: changeTurncoat,
+    attack: (world) => heard(world, "globex", "globexAdmin"),
+    held: "200, it is not there",
+    control: (world) => heard(world, "acme", "acmeAuditor"),
+    succeeds: "200, it is there",
   }),
   attack({
     name: "An agent accepts a changed tool with its own token",
@@ -256,7 +291,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   reading("A client reads a resource that the server has and no grant covers", "note://image"),
-  reading("A client reads a resource that nobody listed", "note://secret"),
+  reading("A client reads a resource that was not listed", "note://secret"),
   reading("A client reads a resource by a URI that climbs", "note://1/../image"),
   reading("A client reads a resource by a URI with a character that is not seen", "note://1\u200b"),
   reading("A client has a server fetch a file of its machine", "file:///etc/passwd"),
@@ -345,7 +380,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "A client goes on with a list by a cursor that it made up",
+    name: "A client continues a list by a cursor that it made up",
     surface: "MCP",
     attack: (world) =>
       mcp(world, "assistant", "resources/list", { cursor: btoa('{"after":["mcp.secret","note://image"]}') }),
@@ -401,7 +436,7 @@ export const mcpAttacks: Group = {
     await issue(world, "mcp.folders/echo/docs", { actions: ["call"] });
     const body = { enable: ["mcp.turncoat", "mcp.folders"] };
     await answerTo(world, "/v1/tools/namespaces", { as: "assistant", method: "PUT", body });
-    // Whoever lists first pins what the servers say.
+    // The caller that lists first pins what the servers say.
     await mcp(world, "assistant", "tools/list", {});
     return world;
   },

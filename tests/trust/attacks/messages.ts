@@ -50,7 +50,7 @@ const rows: readonly Attack[] = [
     { sender: { kind: "human", userId: "assistant" } },
     "200 denied message_context_mismatch",
   ),
-  wrong("An agent sends to somebody it may not send to", { receiver: alice }, "200 denied no_matching_grant"),
+  wrong("An agent sends to another party it may not send to", { receiver: alice }, "200 denied no_matching_grant"),
   wrong(
     "An agent sends to a group of the same id",
     { receiver: { kind: "group", conversationId: "bob" } },
@@ -81,7 +81,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody reads the inbox of another, with a grant to read it",
+    name: "An attacker reads the inbox of another, with a grant to read it",
     surface: "HTTP",
     async prepare(world) {
       await issue(world, "service.messaging/human/bob", { subject: helper, actions: ["receive"] });
@@ -95,7 +95,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody goes on with the cursor of another one's inbox",
+    name: "An attacker continues with the cursor of another one's inbox",
     surface: "HTTP",
     prepare: cursorOf,
     attack: (world, after) => invoke(world, "bob", "messages.inbox", { after }),
@@ -105,7 +105,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody acknowledges a message of another one, so that it is not seen",
+    name: "An attacker acknowledges a message of another one, so that it is not seen",
     surface: "HTTP",
     async prepare(world) {
       const id = world.fresh("message");
@@ -119,7 +119,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded, 0 unknown",
   }),
   attack({
-    name: "Somebody replies to a message that they never saw, to learn whether it exists",
+    name: "An attacker replies to a message that they never saw, to learn whether it exists",
     surface: "HTTP",
     async prepare(world) {
       const id = world.fresh("message");
@@ -142,7 +142,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "A sender fills the inbox of another one, so that nobody else gets through",
+    name: "A sender fills the inbox of another one, so that no one else gets through",
     surface: "HTTP",
     async prepare(world) {
       await issue(world, "service.messaging/agent/helper", { actions: ["send"] });
@@ -160,7 +160,7 @@ const rows: readonly Attack[] = [
     succeeds: accepted,
   }),
   attack({
-    name: "A message says to whoever reads it that it grants something",
+    name: "A message says to the caller that reads it that it grants something",
     surface: "HTTP",
     async prepare(world) {
       await send(world, "assistant", {

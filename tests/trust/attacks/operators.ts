@@ -1,6 +1,6 @@
 import { attack, type Attack, type Group, together } from "./attack.ts";
-import { admin, change, http, newOperator } from "./surfaces.ts";
-import { alice, assistant, grantBody, openWorld, type Person, type World } from "./world.ts";
+import { admin, answerTo, authorize, change, http, makeCredential, newOperator } from "./surfaces.ts";
+import { alice, assistant, done, grantBody, openWorld, type Person, type World } from "./world.ts";
 
 const forbidden = "403 permission_denied";
 
@@ -22,6 +22,13 @@ function namedOperator(userId: string): object {
   return { actor: person, owner: person, purposes: ["operate"], admin: true, role: "auditor" };
 }
 
+/** A place that the assistant may read by a grant of an operator's. */
+async function grantPlace(world: World, token: string): Promise<object> {
+  const name = world.fresh("place");
+  await done(answerTo(world, "/admin/v1/grants", { token, body: grantBody(world.fresh("grant"), `files/${name}`) }));
+  return { namespace: "files", path: [name] };
+}
+
 const rows: readonly Attack[] = [
   attack({
     name: "An admin of all tenants gives an agent a grant among the operators",
@@ -39,6 +46,31 @@ const rows: readonly Attack[] = [
     held: "400 invalid_request",
     control: (world) => admin(world, "credentials", { namespaceId: "operators", access: namedOperator("carola") }),
     succeeds: "201",
+  }),
+  attack({
+    name: "An agent uses a grant of an operator who was revoked together with all that they left behind",
+    surface: "HTTP",
+    async prepare(world) {
+      const { id, token } = await newOperator(world);
+      const place = await grantPlace(world, token);
+      await change(world, "credentials/revoke", { id, andEverything: true });
+      return place;
+    },
+    attack: (world, place) => authorize(world, "assistant", "read", place),
+    held: "200 no_matching_grant",
+    control: async (world) =>
+      authorize(world, "assistant", "read", await grantPlace(world, (await newOperator(world)).token)),
+    succeeds: "200 allowed",
+  }),
+  attack({
+    name: "An auditor ends all that a credential left behind",
+    surface: "HTTP",
+    prepare: (world) =>
+      makeCredential(world, { namespaceId: "acme", access: { actor: assistant, owner: alice, purposes: ["support"] } }),
+    attack: (world, { id }) => admin(world, "credentials/revoke", { id, andEverything: true }, "acmeAuditor"),
+    held: forbidden,
+    control: (world, { id }) => admin(world, "credentials/revoke", { id, andEverything: true }, "acmeAdmin"),
+    succeeds: "200",
   }),
   beyondRole(
     "An auditor issues a grant",
@@ -81,14 +113,14 @@ const rows: readonly Attack[] = [
     "200 succeeded",
   ),
   beyondRole(
-    "An auditor rotates the token of somebody else",
+    "An auditor rotates the token of another party",
     "acmeAuditor",
     "credentials/rotate",
     (world) => ({ id: world.credentialIds.helper }),
     "200",
   ),
   attack({
-    name: "A reviewer reads the trail, which is not theirs",
+    name: "A reviewer reads the audit log, which is not theirs",
     surface: "HTTP",
     attack: (world) => admin(world, "audit?namespaceId=acme", undefined, "acmeReviewer"),
     held: forbidden,
@@ -134,7 +166,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody revokes the last admin of all tenants",
+    name: "An attacker revokes the last admin of all tenants",
     surface: "HTTP",
     async prepare(world) {
       const { operator } = await change<{ operator: { id: string } }>(world, "session");

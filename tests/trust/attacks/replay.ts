@@ -32,7 +32,7 @@ const anew = { control: (world: World) => pay(world, world.fresh("call"), 1), su
 
 const rows: readonly Attack[] = [
   attack({
-    name: "Somebody sends the same payment again",
+    name: "An attacker sends the same payment again",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) =>
@@ -41,7 +41,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "Somebody sends the same payment again with its keys in another order and another time",
+    name: "An attacker sends the same payment again with its keys in another order and another time",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) =>
@@ -53,7 +53,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "Somebody changes the amount of a payment under the id of one that was made",
+    name: "An attacker changes the amount of a payment under the id of one that was made",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) => pay(world, id, 1000),
@@ -61,7 +61,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "Somebody changes the purpose of a payment under its id",
+    name: "An attacker changes the purpose of a payment under its id",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) => pay(world, id, 1, "assistant", { headers: { "x-purpose": "billing" } }),
@@ -69,7 +69,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "Somebody exercises another authority under the id of a payment",
+    name: "An attacker exercises another authority under the id of a payment",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) => pay(world, id, 1, "assistant", { headers: { "x-authority": "human:bob" } }),
@@ -77,7 +77,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "Another agent asks for the recorded result of somebody's payment",
+    name: "Another agent asks for the recorded result of another party's payment",
     surface: "HTTP",
     prepare: paidId,
     attack: (world, id) =>
@@ -111,7 +111,7 @@ const rows: readonly Attack[] = [
     ...anew,
   }),
   attack({
-    name: "A payment that was denied keeps its id from the payment that is allowed",
+    name: "A payment that was denied withholds its id from the payment that is allowed",
     surface: "HTTP",
     prepare: (world) => Promise.resolve(world.fresh("free")),
     attack: (world, id) => invoke(world, "assistant", "bank.pay", { to: "thief", amount: 1 }, { id }),
@@ -120,7 +120,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody sends another message under the id of one that was sent",
+    name: "An attacker sends another message under the id of one that was sent",
     surface: "HTTP",
     async prepare(world) {
       const sent = envelope(world, { sender: assistant });
@@ -134,7 +134,7 @@ const rows: readonly Attack[] = [
     succeeds: "202 accepted, recorded",
   }),
   attack({
-    name: "Somebody writes something else under the id of a write",
+    name: "An attacker writes something else under the id of a write",
     surface: "HTTP",
     async prepare(world) {
       const body = fileBody(world, "create", `notes/${world.fresh("file")}`, { content: "one" });
@@ -148,7 +148,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded, recorded",
   }),
   attack({
-    name: "Somebody replays a turn with other orders",
+    name: "An attacker replays a turn with other orders",
     surface: "HTTP",
     async prepare(world) {
       const id = world.fresh("turn");
@@ -162,7 +162,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "Somebody replays a turn that paid",
+    name: "An attacker replays a turn that paid",
     surface: "HTTP",
     async prepare(world) {
       const id = world.fresh("turn");

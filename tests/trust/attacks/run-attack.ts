@@ -26,13 +26,13 @@ async function problemsOf(world: World, row: Attack): Promise<string[]> {
   const before = await stateOf(world);
   const attacked = await row.attack(world, made);
   const after = await stateOf(world);
-  const trail = [...after.trail].flatMap(([id, content]) => (before.trail.has(id) ? [] : [content]));
+  const events = [...after.auditLog].flatMap(([id, content]) => (before.auditLog.has(id) ? [] : [content]));
   const log = JSON.stringify(world.log.said.slice(before.lines));
   const problems = [
     ...expected("the attacker", attacked, row.held),
     ...effects(before, after, row),
-    ...leaks(world, { answer: attacked.text, log, trail: trail.join("\n") }),
-    ...unexplained(attacked, trail),
+    ...leaks(world, { answer: attacked.text, log, auditLog: events.join("\n") }),
+    ...unexplained(attacked, events),
     ...expected("the control", await row.control(world, made), row.succeeds),
   ];
   const status = await world.health();
@@ -47,8 +47,8 @@ interface State {
   /** What each table holds. */
   rows: ReadonlyMap<string, string>;
   payments: number;
-  /** Events of the trail by their ids. */
-  trail: ReadonlyMap<string, string>;
+  /** Events of the audit log by their ids. */
+  auditLog: ReadonlyMap<string, string>;
   /** How many lines the log has. */
   lines: number;
 }
@@ -62,11 +62,11 @@ async function stateOf({ host, db, payments, log }: World): Promise<State> {
     const texts = found.map((row) => JSON.stringify(row));
     rows.set(table, texts.toSorted().join("\n"));
   }
-  const trail = await db.selectFrom("audit").select(["id", "content"]).execute();
+  const events = await db.selectFrom("audit").select(["id", "content"]).execute();
   return {
     rows,
     payments: payments.length,
-    trail: new Map(trail.map(({ id, content }) => [id, content])),
+    auditLog: new Map(events.map(({ id, content }) => [id, content])),
     lines: log.said.length,
   };
 }
@@ -81,19 +81,19 @@ function effects(before: State, after: State, { leaves = [], payments = 0 }: Att
   ];
 }
 
-/** Secrets, and what somebody else keeps to themselves, where they must not be. */
+/** Secrets, and what another caller holds for themselves, where they must not be. */
 function leaks({ secrets }: World, places: Readonly<Record<string, string>>): string[] {
   return Object.entries(places).flatMap(([place, text]) =>
     [canary, ...secrets].filter((secret) => text.includes(secret)).map((secret) => `${secret} is in the ${place}`),
   );
 }
 
-/** A denial has its reason on the trail. An error of the host's own is none that an attacker may cause, unless it is load. */
-function unexplained({ says }: Seen, trail: readonly string[]): string[] {
+/** A denial has its reason in the audit log. An error of the host's own is none that an attacker may cause, unless it is load. */
+function unexplained({ says }: Seen, events: readonly string[]): string[] {
   const [, reason] = /\bdenied (\w+)/.exec(says) ?? [];
   const problems = /\b5\d\d\b/.test(says.replaceAll("503 overloaded", "")) ? ["the host failed"] : [];
-  if (reason === undefined || trail.some((event) => isDenial(event, reason))) return problems;
-  return [...problems, `the trail does not say ${reason}`];
+  if (reason === undefined || events.some((event) => isDenial(event, reason))) return problems;
+  return [...problems, `the audit log does not say ${reason}`];
 }
 
 function isDenial(event: string, reason: string): boolean {

@@ -10,7 +10,7 @@ interface Orders {
   /** Adds a tool to the offered ones, and other limits, to what the runtime was given. */
   widens?: boolean;
   returns?: unknown;
-  /** Goes on only when somebody releases this. */
+  /** Continues only when a caller releases this. */
   holds?: string;
 }
 
@@ -22,7 +22,7 @@ export async function whenHeld(names: readonly string[]): Promise<void> {
   await vi.waitUntil(() => names.every((name) => held.has(name)), patience);
 }
 
-/** Lets a turn go on. */
+/** Lets a turn continue. */
 export function release(name: string): void {
   released.emit(name);
 }

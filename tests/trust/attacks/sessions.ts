@@ -52,7 +52,7 @@ const whoAmI = (world: World, headers: Partial<Halves>, path = "/admin/v1/sessio
 function byCookieAlone(name: string, path: string, body?: object): Attack {
   const send = (world: World, headers: Partial<Halves>) => http(world, path, { body, headers: { ...headers } });
   return attack({
-    name: `Whoever has the cookie of a session and nothing of its page ${name}`,
+    name: `An attacker who has the cookie of a session and nothing of its page ${name}`,
     surface: "console",
     prepare: (world) => session(world),
     attack: (world, { cookie }) => send(world, { cookie }),
@@ -62,7 +62,24 @@ function byCookieAlone(name: string, path: string, body?: object): Attack {
   });
 }
 
-/** Whoever finds a browser open, or reads both halves of its session, makes something that outlasts it. */
+/** The same with what a credential left behind. */
+function leftBehind(name: string, send: (world: World, id: string, headers: Partial<Halves>) => Promise<Seen>): Attack {
+  return attack({
+    name: `An attacker who has the cookie of a session and nothing of its page ${name}`,
+    surface: "console",
+    async prepare(world) {
+      const access = { actor: carol, owner: carol, purposes };
+      const { id } = await makeCredential(world, { namespaceId: "acme", access });
+      return { id, halves: await session(world) };
+    },
+    attack: (world, { id, halves: { cookie } }) => send(world, id, { cookie }),
+    held: refused,
+    control: (world, { id, halves }) => send(world, id, halves),
+    succeeds: "200",
+  });
+}
+
+/** The caller that finds a browser open, or reads both halves of its session, makes something that outlasts it. */
 function outlasting(
   name: string,
   path: string,
@@ -145,21 +162,28 @@ const rows: readonly Attack[] = [
     refused,
   ),
   bySession(
-    "Somebody puts the half of their own page beside the cookie of an admin",
+    "An attacker puts the half of their own page beside the cookie of an admin",
     (world, { cookie }) => ({ cookie, "x-turnpike-console": world.fresh("half") }),
     refused,
   ),
   byCookieAlone("reads who the operator is", "/admin/v1/session"),
   byCookieAlone("lists grants", "/admin/v1/grants?namespaceId=acme"),
   byCookieAlone("ends the session", "/admin/v1/sessions/end", {}),
+  leftBehind("reads what a credential left behind", (world, id, headers) =>
+    http(world, `/admin/v1/credentials/${id}`, { headers: { ...headers } }),
+  ),
+  leftBehind("ends all that a credential left behind", (world, id, headers) =>
+    http(world, "/admin/v1/credentials/revoke", { headers: { ...headers }, body: { id, andEverything: true } }),
+  ),
   outlasting("rotates its own credential", "/rotate", ({ own }) => ({ id: own }), "200"),
   outlasting("rotates the credential of an agent", "/rotate", ({ agent }) => ({ id: agent }), "200"),
   outlasting("makes an operator", "", () => ({ namespaceId: "operators", access: operatorOfAll }), "201"),
   elsewhere("/v1/reach"),
   elsewhere("/mcp"),
   elsewhere("/access/v1/evaluation"),
+  elsewhere("/whoami"),
   attack({
-    name: "Somebody fixes the session of an operator by a cookie that they chose",
+    name: "An attacker fixes the session of an operator by a cookie that they chose",
     surface: "console",
     prepare: (world) => Promise.resolve(`turnpike=${world.fresh("chosen")}`),
     async attack(world, cookie) {
@@ -175,7 +199,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody sends two cookies of sessions, of which one is theirs",
+    name: "An attacker sends two cookies of sessions, of which one is theirs",
     surface: "console",
     prepare: (world) => session(world),
     attack: (world, halves) => whoAmI(world, { ...halves, cookie: `turnpike=0; ${halves.cookie}` }),
@@ -192,7 +216,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Another site signs a browser in as somebody else",
+    name: "Another site signs a browser in as another party",
     surface: "console",
     attack: (world) =>
       http(world, "/admin/v1/sessions", {
@@ -205,7 +229,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody uses a code of a link a second time",
+    name: "An attacker uses a code of a link a second time",
     surface: "console",
     async prepare(world) {
       const code = await codeOf(world);
@@ -240,7 +264,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody goes on with a session whose credential was revoked",
+    name: "An attacker uses a session whose credential was revoked",
     surface: "console",
     async prepare(world) {
       const { id, token } = await newOperator(world);
@@ -254,7 +278,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody goes on with a session whose credential got another token",
+    name: "An attacker uses a session whose credential got another token",
     surface: "console",
     async prepare(world) {
       const { id, token } = await newOperator(world);
@@ -269,7 +293,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody uses a code that was made before the token was rotated",
+    name: "An attacker uses a code that was made before the token was rotated",
     surface: "console",
     async prepare(world) {
       const { id, token } = await newOperator(world);
@@ -284,7 +308,7 @@ const rows: readonly Attack[] = [
     succeeds: "201",
   }),
   attack({
-    name: "Somebody goes on with a session that its operator ended",
+    name: "An attacker uses a session that its operator ended",
     surface: "console",
     async prepare(world) {
       const headers = await session(world);
@@ -297,7 +321,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "Somebody changes the last letter of a session's cookie",
+    name: "An attacker changes the last letter of a session's cookie",
     surface: "console",
     prepare: (world) => session(world),
     attack: (world, { cookie, ...page }) =>
@@ -311,7 +335,7 @@ const rows: readonly Attack[] = [
     surface: "console",
     prepare: (world) => session(world),
     attack: (world, halves) =>
-      http(world, "/admin/v1/session", { headers: { ...halves, authorization: "Bearer nobody" } }),
+      http(world, "/admin/v1/session", { headers: { ...halves, authorization: "Bearer unknown" } }),
     held: refused,
     control: (world, halves) => whoAmI(world, halves),
     succeeds: "200",

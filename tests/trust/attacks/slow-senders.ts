@@ -17,7 +17,7 @@ function begin({ url, tokens }: World, text: string): Promise<Seen> {
 
 const ask = '{"action":"read","resource":{"namespace":"files","path":["notes"]}}';
 
-/** All of them are begun at once, so that nobody waits for one after the other. */
+/** All of them are begun at once, so that no one waits for one after the other. */
 const begun = new Map<string, Promise<Seen>>();
 const beginnings: string[] = [];
 

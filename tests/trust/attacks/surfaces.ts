@@ -5,7 +5,7 @@ import { commandWith } from "../../support/terminal.ts";
 import type { Seen } from "./attack.ts";
 import { alice, bob, carol, done, fileBody, type Person, type World } from "./world.ts";
 
-/** A request as somebody sends it: with the token of a person, or as it says. */
+/** A request as a caller sends it: with the token of a person, or as it says. */
 export interface Sent extends Ask {
   as?: Person;
 }
@@ -65,14 +65,14 @@ export async function change<Body>(world: World, path: string, body?: object): P
   return (await done(answerTo(world, `/admin/v1/${path}`, { as: "admin", body }))).body as Body;
 }
 
-/** Makes a credential that nobody is to see again. */
+/** Makes a credential that no one is to see again. */
 export async function makeCredential(world: World, body: object): Promise<{ id: string; token: string }> {
   const made = await change<{ id: string; token: string }>(world, "credentials", body);
   world.secrets.add(made.token);
   return made;
 }
 
-/** An operator of Acme whom nobody else needs, and their token. */
+/** An operator of Acme whom no one else needs, and their token. */
 export function newOperator(world: World): Promise<{ id: string; token: string }> {
   const rights = { purposes: ["operate"], admin: true, role: "admin", tenant: "acme" };
   return makeCredential(world, { namespaceId: "operators", access: { actor: carol, owner: carol, ...rights } });
@@ -108,7 +108,7 @@ export function authorize(world: World, as: Person, action: string, resource: ob
   return http(world, "/v1/authorize", { as, headers, body: { action, resource } });
 }
 
-/** The envelope of a message to Bob from somebody. */
+/** The envelope of a message to Bob from a caller. */
 export function envelope(world: World, changes: object = {}): Record<string, unknown> {
   const written = { version: 1, id: world.fresh("message"), createdAt: "2026-01-01T00:00:00Z", traceId: "t" };
   return { ...written, purpose: "support", sender: alice, receiver: bob, payload: "Hello.", ...changes };
@@ -154,7 +154,17 @@ async function readMessage(response: Response): Promise<string> {
   return events.at(-1)?.slice("data: ".length) ?? text;
 }
 
-/** Sends bytes as they are, and `AUTH` stands for the header of the assistant's credential. */
+/** A stream, of the operators' events unless another is named, that is open until it is left. */
+export async function openStream({ url, tokens }: World, as: Person, path = "/admin/v1/events?namespaceId=acme") {
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${tokens[as]}`, accept: "text/event-stream" };
+  const response = await fetch(`${url}${path}`, { headers, signal: leaving.signal });
+  const text = response.ok ? "" : await response.text();
+  const { error } = JSON.parse(text || "{}") as { error?: { code: string } };
+  return { says: `${response.status} ${error?.code ?? ""}`.trim(), text, leave: () => leaving.abort() };
+}
+
+/** Sends bytes as they are, and `AUTH` is replaced by the header of the assistant's credential. */
 export async function raw({ url, tokens }: World, bytes: string): Promise<Seen> {
   const filled = bytes.replaceAll("AUTH", `Authorization: Bearer ${tokens.assistant}\r\n`);
   const { text, statuses } = await exchange(url, { send: filled });

@@ -38,7 +38,7 @@ const rows: readonly Attack[] = [
     () => ({ namespaceId: "globex", access: { actor: assistant, owner: alice, purposes: ["support"] } }),
     "201",
   ),
-  acrossTenants("An admin of one tenant reads the trail of another", "audit?namespaceId=globex", undefined, "200"),
+  acrossTenants("An admin of one tenant reads the audit log of another", "audit?namespaceId=globex", undefined, "200"),
   acrossTenants(
     "An admin of one tenant lists the escalations of another",
     "escalations?namespaceId=globex",
@@ -53,7 +53,7 @@ const rows: readonly Attack[] = [
     "200",
   ),
   acrossTenants(
-    "An admin of one tenant asks what somebody of another can reach",
+    "An admin of one tenant asks what another party of another can reach",
     "reach?namespaceId=globex&actor=agent:assistant&owner=human:alice&purpose=support",
     undefined,
     "200",
@@ -101,6 +101,27 @@ const rows: readonly Attack[] = [
       const access = { actor: assistant, owner: alice, purposes: ["support"] };
       const { id } = await change<{ id: string }>(world, "credentials", { namespaceId: "acme", access });
       return elsewhere(world, "credentials/revoke", { id });
+    },
+    succeeds: "200",
+  }),
+  attack({
+    name: "An admin of one tenant reads what a credential of another left behind",
+    surface: "HTTP",
+    attack: (world) => elsewhere(world, `credentials/${world.credentialIds.globexAssistant}`),
+    held: missing,
+    control: (world) => elsewhere(world, `credentials/${world.credentialIds.assistant}`),
+    succeeds: "200",
+  }),
+  attack({
+    name: "An admin of one tenant ends all that a credential of another left behind",
+    surface: "HTTP",
+    attack: (world) =>
+      elsewhere(world, "credentials/revoke", { id: world.credentialIds.globexAssistant, andEverything: true }),
+    held: missing,
+    async control(world) {
+      const access = { actor: assistant, owner: alice, purposes: ["support"] };
+      const { id } = await change<{ id: string }>(world, "credentials", { namespaceId: "acme", access });
+      return elsewhere(world, "credentials/revoke", { id, andEverything: true });
     },
     succeeds: "200",
   }),
@@ -157,7 +178,7 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
-    name: "An admin of one tenant goes on with a cursor from a list of another",
+    name: "An admin of one tenant continues with a cursor from a list of another",
     surface: "HTTP",
     async prepare(world) {
       for (const tenant of ["acme", "globex"]) await issue(world, "files/cursor", { tenant });

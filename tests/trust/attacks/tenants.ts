@@ -97,7 +97,7 @@ const rows: readonly Attack[] = [
     name: "A namesake in another tenant overwrites a file",
     surface: "HTTP",
     async prepare(world) {
-      const path = `notes/${world.fresh("kept")}`;
+      const path = `notes/${world.fresh("own")}`;
       await done(
         answerTo(world, "/v1/resources/invoke", {
           as: "alice",
@@ -129,7 +129,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "A namesake in another tenant goes on with a cursor of somebody's list",
+    name: "A namesake in another tenant continues with a cursor of another party's list",
     surface: "HTTP",
     async prepare(world) {
       for (const word of ["one", "two"])

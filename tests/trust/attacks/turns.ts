@@ -47,7 +47,7 @@ async function cancel(world: World, id: string): Promise<Seen> {
   return answer;
 }
 
-/** What one asks of a turn of somebody else, and what its own agent is told. */
+/** What one asks of a turn of another caller, and what its own agent is told. */
 function ofAnother(
   name: string,
   [method, path]: readonly [string, (id: string) => string],
@@ -89,7 +89,7 @@ const rows: readonly Attack[] = [
     `${ended}denied tool_unavailable`,
   ),
   ordered(
-    "A runtime pays somebody whom the agent may not pay",
+    "A runtime pays another party whom the agent may not pay",
     { calls: [pays("thief")] },
     `${ended}denied no_matching_grant`,
   ),
@@ -204,7 +204,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 escalated",
   }),
   attack({
-    name: "A runtime asks for authority over what is somebody else's, who is not believed to be the owner",
+    name: "A runtime asks for authority over what is another party's, who is not believed to be the owner",
     surface: "HTTP",
     attack: (world) => askedFor(world, "bob"),
     held: "200 escalated, for alice",
@@ -213,20 +213,20 @@ const rows: readonly Attack[] = [
     succeeds: "200 escalated, for alice",
   }),
   ofAnother(
-    "Somebody reads the state of another agent's turn",
+    "An attacker reads the state of another agent's turn",
     ["GET", (id) => `/v1/turns/${id}`],
     (world, id) => http(world, `/v1/turns/${id}`, { as: "assistant" }),
     "200 waiting",
   ),
   ofAnother(
-    "Somebody reads the events of another agent's turn",
+    "An attacker reads the events of another agent's turn",
     ["GET", (id) => `/v1/turns/${id}/events`],
     (world, id) => http(world, `/v1/turns/${id}/events`, { as: "assistant" }),
     "200",
   ),
-  ofAnother("Somebody cancels another agent's turn", ["POST", (id) => `/v1/turns/${id}/cancel`], cancel, "202"),
+  ofAnother("An attacker cancels another agent's turn", ["POST", (id) => `/v1/turns/${id}/cancel`], cancel, "202"),
   attack({
-    name: "Somebody starts a turn under the id of one that waits, to hear its answer",
+    name: "An attacker starts a turn under the id of one that waits, to hear its answer",
     surface: "HTTP",
     async prepare(world) {
       await issue(world, "service.execution/agent/helper", { subject: helper, actions: ["invoke"] });
@@ -250,7 +250,7 @@ const rows: readonly Attack[] = [
     succeeds: "200 waiting",
   }),
   attack({
-    name: "Somebody lists turns and looks for those of others",
+    name: "An attacker lists turns and looks for those of others",
     surface: "HTTP",
     prepare: waiting,
     attack: (world, id) => listed(world, "helper", id),
@@ -259,7 +259,7 @@ const rows: readonly Attack[] = [
     succeeds: "200, it is there",
   }),
   attack({
-    name: "Somebody writes a turn's id in a path so that it means another route",
+    name: "An attacker writes a turn's id in a path so that it means another route",
     surface: "HTTP",
     prepare: waiting,
     attack: (world, id) => http(world, `/v1/turns/${id}%2Fcancel`, { as: "assistant", method: "POST" }),

@@ -9,7 +9,7 @@ let receiver: Receiver;
 let bait: Receiver;
 let amounts = 0;
 
-/** Opens a question about an act whose argument is a secret, and returns what is known of it. */
+/** Opens an escalation about an act whose argument is a secret, and returns what is known of it. */
 async function open(world: World): Promise<string> {
   amounts += 1;
   const { text } = await invoke(world, "assistant", "bank.pay", { to: "vault", amount: amounts });
@@ -18,7 +18,7 @@ async function open(world: World): Promise<string> {
 
 const toldOf = (id: string) => receiver.received.filter(({ body }) => body.includes(id));
 
-/** Waits until the receiver was told of a question, and shows how. */
+/** Waits until the receiver was told of an escalation, and shows how. */
 async function told(id: string): Promise<Seen> {
   await eventually(() => {
     if (toldOf(id).length === 0) throw new Error("It was not told.");
@@ -88,7 +88,7 @@ const rows: readonly Attack[] = [
     succeeds: "signed",
   }),
   attack({
-    name: "A receiver answers with a page of instructions, of which nothing is kept",
+    name: "A receiver answers with a page of instructions, of which nothing is stored",
     surface: "HTTP",
     async attack(world) {
       receiver.reply(
@@ -103,16 +103,16 @@ const rows: readonly Attack[] = [
     control: async (world) => told(await open(world)),
     succeeds: "signed",
   }),
-  configured("Somebody configures a webhook that is not encrypted, to an address of the network", {
+  configured("An attacker configures a webhook that is not encrypted, to an address of the network", {
     url: "http://169.254.169.254/latest",
     secretEnv: "HOOK_SECRET",
   }),
-  configured("Somebody configures a webhook by another scheme than http", {
+  configured("An attacker configures a webhook by another scheme than http", {
     url: "file:///etc/passwd",
     secretEnv: "HOOK_SECRET",
   }),
-  configured("Somebody configures a webhook without a secret", { url: "https://hooks.example/turnpike" }),
-  configured("Somebody writes the secret itself into the configuration", {
+  configured("An attacker configures a webhook without a secret", { url: "https://hooks.example/turnpike" }),
+  configured("An attacker writes the secret itself into the configuration", {
     url: "https://hooks.example/turnpike",
     secret: "whsec_abc",
   }),
@@ -126,7 +126,7 @@ export const webhooks: Group = {
     const HOOK_SECRET = `whsec_${secret.toString("base64")}`;
     const config = { notify: { webhooks: [{ url: `${receiver.url}?key=hook-key-5d1c`, secretEnv: "HOOK_SECRET" }] } };
     const world = await openWorld({ config, env: { HOOK_SECRET } });
-    for (const kept of ["hook-key-5d1c", HOOK_SECRET, secret.toString("base64")]) world.secrets.add(kept);
+    for (const hidden of ["hook-key-5d1c", HOOK_SECRET, secret.toString("base64")]) world.secrets.add(hidden);
     return world;
   },
   attacks: rows,

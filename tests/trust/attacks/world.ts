@@ -17,10 +17,10 @@ export const helper = { kind: "agent", agentId: "helper" } as const;
 export const carol = { kind: "human", userId: "carol" } as const;
 const dave = { kind: "human", userId: "dave" } as const;
 
-/** In every answer, line of the log and row of the trail that an attacker causes, this is a leak. */
+/** In every answer, line of the log and row of the audit log that an attacker causes, this is a leak. */
 export const canary = "canary-7f3a";
 
-/** Whoever has a token. Names of other tenants and roles say which. */
+/** The caller that has a token. Names of other tenants and roles say which. */
 export type Person = keyof typeof people | "admin";
 
 const agentOf = (actor: object, owner: object) => ({
@@ -54,7 +54,7 @@ const people = {
   auditor: { namespaceId: "operators", access: operatorOf(dave, "auditor") },
 } as const;
 
-/** A host with two tenants and everybody in them, and what can be seen of it from the inside. */
+/** A host with two tenants and all principals in them, and what can be seen of it from the inside. */
 export interface World {
   readonly url: string;
   readonly folder: string;
@@ -70,7 +70,7 @@ export interface World {
   readonly payments: string[];
   /** An id that was not used before. */
   fresh(word?: string): string;
-  /** The status of a request that anybody may send. */
+  /** The status of a request that anyone may send. */
   health(): Promise<number>;
   close(): Promise<void>;
 }
@@ -81,13 +81,13 @@ export interface WorldOptions {
   config?: object;
   flags?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
-  /** How its health is asked for, where that takes a certificate: there nobody is given anything beforehand. */
+  /** How its health is asked for, where that takes a certificate: there no one is given anything beforehand. */
   health?(url: string): Promise<number>;
 }
 
 const unrated = { "limits.requestsPerSecond": "100000", "limits.burst": "100000" };
 
-/** Starts the host and lets everybody in. */
+/** Starts the host and admits every caller. */
 export async function openWorld({ config, flags, env = {}, health }: WorldOptions = {}): Promise<World> {
   const folder = makeFolder();
   mkdirSync(join(folder, ".turnpike"), { mode: 0o700 });
@@ -145,12 +145,12 @@ async function makePeople({ stores }: Host, secrets: Set<string>) {
   return { ids, tokens } as { ids: World["credentialIds"]; tokens: World["tokens"] };
 }
 
-/** Pays somebody, which needs `pay` on `bank/<who>`. */
+/** Pays a caller, which needs `pay` on `bank/<who>`. */
 function payTool(payments: string[]): ToolHandler {
   const bank = (...path: string[]) => ({ action: "pay", resource: { namespace: "bank", path } });
   return defineTool({
     name: "bank.pay",
-    description: "Pays somebody.",
+    description: "Pays another party.",
     namespace: "bank",
     readWrite: "write",
     input: z.strictObject({ to: z.string(), amount: z.number() }),
@@ -163,7 +163,7 @@ function payTool(payments: string[]): ToolHandler {
   });
 }
 
-/** What somebody is granted. */
+/** What a caller is granted. */
 export interface Granted {
   id?: string;
   tenant?: string;

@@ -13,7 +13,7 @@ const spare = 10;
 /** Clients that send and read as slowly as they can, among others. */
 export const slow: Suite = {
   name: "slow",
-  says: "Thousands of clients that send byte by byte, or read nothing, are cut off; meanwhile everybody else is answered.",
+  says: "Thousands of clients that send byte by byte, or read nothing, are cut off; meanwhile all others are answered.",
   share: 1,
   async run({ seed, isOver }) {
     const counts = { "slow clients": 0, "other calls": 0, "MiB at most": 0 };
@@ -29,7 +29,7 @@ export const slow: Suite = {
   },
 };
 
-/** How each kind begins, what it goes on with, and whether it reads. */
+/** How each kind begins, what it sends next, and whether it reads. */
 const kinds = [
   { begin: "GET /health HTTP/1.1\r\nHost: a\r\n", more: "x", isReading: true },
   {
@@ -49,7 +49,7 @@ export async function holdSlow(count: number): Promise<{ calls: number; memory: 
   const atRest = handlesOf(host.pid);
   const sockets = kinds.flatMap((kind) => Array.from({ length: count }, () => begin(host, token, kind)));
   const heldNow = (): number => handlesOf(host.pid) - atRest;
-  const goOn = setInterval(() => sockets.forEach(({ socket, more }) => socket.write(more)), 500);
+  const resume = setInterval(() => sockets.forEach(({ socket, more }) => socket.write(more)), 500);
   const problems: string[] = [];
   let [calls, memory] = [0, 0];
   try {
@@ -60,12 +60,12 @@ export async function holdSlow(count: number): Promise<{ calls: number; memory: 
     await eventually(async () => {
       const { status } = await ask(host.url, "/v1/reach", { token });
       calls += 1;
-      if (status !== 200) problems.push(`Somebody else was answered with ${status}.`);
+      if (status !== 200) problems.push(`Another caller was answered with ${status}.`);
       memory = Math.max(memory, memoryOf(host.pid));
       if (heldNow() > spare) throw new Error(`${heldNow()} connections of slow clients are held.`);
     }, 170_000).catch((error: unknown) => problems.push(String(error)));
   } finally {
-    clearInterval(goOn);
+    clearInterval(resume);
     for (const { socket } of sockets) socket.destroy();
   }
   const { code } = await host.stop();

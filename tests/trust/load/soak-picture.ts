@@ -1,4 +1,4 @@
-/** What was seen at one moment. */
+/** What was seen at one instant. */
 export interface Sample {
   readonly seconds: number;
   /** MiB that the process has of the system. */

@@ -50,7 +50,7 @@ async function runSoak({ seed, isOver }: Trial): Promise<Outcome> {
       p99: quantile(times, 0.99),
     });
   }
-  // Sockets that are kept open for further requests are closed by whoever stops asking.
+  // Sockets that are held open for further requests are closed by the client.
   const isGivenBack = await eventually(() => {
     if (handlesOf(host.pid) > atRest + clients * 2) throw new Error("Sockets are still open.");
     return true;

@@ -7,7 +7,7 @@ import { handlesOf, memoryOf } from "./process-use.ts";
 
 /** As many sockets as a host takes unless it is told otherwise, but for those that ask and answer. */
 const most = 9_900;
-/** Their connections are kept open for a minute, in case they ask again. */
+/** Their connections are held open for a minute, in case they ask again. */
 const answerers = 10;
 
 /** Thousands of turns at once that wait for a person, each followed over a socket of its own. */
@@ -48,7 +48,7 @@ export async function followMany(count: number): Promise<{ memory: number; probl
     const ends = text.split("event: turn.result").length - 1;
     return ends === 1 ? [] : [`${followed[place]?.id} ended ${ends} times: ${text.slice(0, 1000)}`];
   });
-  if (answered !== count) problems.push(`${answered} of ${count} questions were asked`);
+  if (answered !== count) problems.push(`${answered} of ${count} escalations were opened`);
   const effects = linesIn(folder, "effects.log");
   if (effects.length !== count || new Set(effects).size !== count)
     problems.push(`${count} effects were wanted, ${effects.length} were seen, ${new Set(effects).size} different ones`);
@@ -88,7 +88,7 @@ function follow({ url }: HostProcess, token: string, id: string): Followed {
   return { id, waits, ended };
 }
 
-/** Answers every question; returns how many there were. */
+/** Answers every escalation; returns how many there were. */
 async function answerAll(host: HostProcess): Promise<number> {
   const token = host.operatorToken();
   let answered = 0;

@@ -28,11 +28,11 @@ export async function runClient(
 ): Promise<void> {
   for (const action of actions) {
     const made = askedBy(tenant, action, world.random.below(1_000_000));
-    // A question about authority is another one each time.
+    // An escalation about authority is another one each time.
     const name = action.kind === "authorize" ? made.key : `${tenant} ${JSON.stringify(action)}`;
     const asked = ledger.get(name) ?? made;
     ledger.set(name, asked);
-    // Somebody else may ask for the same at the same moment, as a client does that has lost patience.
+    // Another caller may ask for the same at the same instant, as a client does that has lost patience.
     const isTwin = world.random.chance(0.2);
     await Promise.all([ask(world, asked), ...(isTwin ? [ask(world, asked)] : [])]);
   }
@@ -72,7 +72,7 @@ function isDone({ model }: World, { action, done, key, tenant }: Asked, answer: 
   if (status !== 200 && status !== 202) return false;
   const isEffect = action.kind === "tool" || action.kind === "append" || action.kind === "message";
   if (isEffect && body.status !== "succeeded" && body.status !== "accepted") return false;
-  // It says itself that it is not on the trail.
+  // It says itself that it is not in the audit log.
   if (body.reasonCode === "audit_unavailable") return false;
   if (action.kind === "authorize" && body.allowed === true) {
     const grant = `grant-${action.item}`;
@@ -104,7 +104,7 @@ export function askedBy(tenant: string, action: Action, nonce: number): Asked {
   });
   switch (action.kind) {
     case "authorize": {
-      const traceId = `look-${nonce}`;
+      const traceId = `check-${nonce}`;
       const request = { action: "have", resource: { namespace: "effects", path: [action.item] } };
       return make(`${tenant} ${traceId}`, post("/v1/authorize", traceId, request));
     }

@@ -1,5 +1,6 @@
 import type { Random } from "../../../packages/turnpike/test/random.ts";
 import type { Database } from "../../../packages/host/src/storage/database.ts";
+import { createHistory } from "../../../packages/host/src/storage/history/history.ts";
 import { registerHost } from "../../../packages/host/src/storage/migrate.ts";
 import { threadDialect, type Threads } from "../../../packages/host/src/storage/sqlite/dialect.ts";
 import { gatherReads } from "../../../packages/host/src/storage/sqlite/gather.ts";
@@ -12,11 +13,11 @@ import type { Scheduler } from "./scheduler.ts";
 import type { Storage } from "./storage.ts";
 import type { TurnOwners } from "./turn-owners.ts";
 
-/** How often storage does what nobody wants, of a thousand times that it is asked something. */
+/** How often storage does a fault, of a thousand times that it is asked something. */
 export interface Faults {
   /** It refuses, and nothing has happened. */
   refuses: number;
-  /** It has happened, and nobody is told. */
+  /** It has happened, and no one is told. */
   losesAnswer: number;
   /** The host that asked is gone, before or after it has happened. */
   crashes: number;
@@ -34,7 +35,7 @@ export interface FaultCounts {
   lost: number;
   crashes: number;
   vanished: number;
-  /** Hosts that were back when somebody had just taken turns in their absence. */
+  /** Hosts that were back when another host had just taken their turns. */
   overtaken: number;
 }
 
@@ -114,7 +115,7 @@ export async function openSimulated(
   const held: (() => void)[] = [];
   const comeBack = (): void => {
     isCutOff = false;
-    for (const goOn of held.splice(0)) scheduler.add("late answer", goOn);
+    for (const resume of held.splice(0)) scheduler.add("late answer", resume);
     if (isCut || storage.living.has(hostId)) return;
     storage.living.add(hostId);
     for (const listener of returns) listener();
@@ -122,14 +123,14 @@ export async function openSimulated(
   const vanish = (): void => {
     if (!storage.living.delete(hostId)) return;
     counts.vanished += 1;
-    isCutOff = random.chance(0.5);
+    isCutOff = random.chance(0.75);
     scheduler.setTimer(comeBack, 2000 + random.below(8000));
   };
-  /** One that is cut off keeps nobody from writing. */
+  /** One that is cut off blocks no other from writing. */
   const isHeld = (): boolean => isCutOff && !lock.holds(self);
   owners.onTaken((by) => {
     if (by === hostId || !isCutOff || isCut || random.chance(0.3)) return;
-    // There is no worse moment to be back.
+    // There is no worse instant to be back.
     counts.overtaken += 1;
     comeBack();
   });
@@ -190,7 +191,7 @@ export async function openSimulated(
         if (!isRollback && happens("crashes")) return crash();
         if (!isRollback && happens("losesAnswer")) {
           counts.lost += 1;
-          // Whoever loses the connection in the midst of a transaction has lost that as well.
+          // A client that loses the connection in the midst of a transaction has lost that as well.
           if (connection === "writer" && lock.holds(self)) storage.rollback();
           if (connection === "writer") lock.release(self);
           answer(() => reject(failure("ECONNRESET")));
@@ -210,14 +211,14 @@ export async function openSimulated(
   const readOne = gatherReads(threads.reader);
   hostId = await registerHost(db);
   storage.living.add(hostId);
-  // The first that nobody has, as hosts of a PostgreSQL take one.
+  // The first that no one has, as hosts of a PostgreSQL take one.
   strand = 0;
   while (storage.strands.has(strand)) strand += 1;
   storage.strands.add(strand);
   const database: Database = {
     kind: "sqlite",
     db,
-    reports: db,
+    reporting: db,
     read: async <Row>(sql: string, parameters: readonly unknown[]) =>
       (await readOne({ sql: sql.replaceAll("$", "?"), rows: [parameters] })).rows as Row[],
     transact: (work) =>
@@ -235,10 +236,14 @@ export async function openSimulated(
     hostId,
     strand,
     async isAlive(id) {
-      await scheduler.pause("look at hosts");
+      await scheduler.pause("poll hosts");
       return storage.living.has(id);
     },
+    isPresent: () => !isShared || storage.living.has(hostId),
+    isTooOld: () => false,
+    showDrained() {},
     onReturn: (listener) => void returns.push(listener),
+    history: createHistory({ hostId: () => hostId, connect: (work) => work(db) }),
     isShared,
     close: () => Promise.resolve(),
   };

@@ -28,7 +28,7 @@ const input = z.strictObject({ item: z.enum(names), tag: z.string(), slot: z.str
 const forever = new Promise<never>(() => {});
 
 /** Described once: that takes longer than a whole world. What they do is given to each host. */
-const described = [toolOf("add", "write"), toolOf("put", "write", { idempotent: true }), toolOf("look", "read")];
+const described = [toolOf("add", "write"), toolOf("put", "write", { idempotent: true }), toolOf("read", "read")];
 
 function toolOf(name: string, readWrite: "read" | "write", annotations = {}): ToolHandler {
   return defineTool({
@@ -51,11 +51,11 @@ export function effectTools({ scheduler, random, model }: EffectParts, isGone: (
   const invoke: ToolHandler["invoke"] = async (context, { id: callId, tool, arguments: args, traceId }) => {
     const { item, tag, slot } = args as z.output<typeof input>;
     await scheduler.pause("tool");
-    // Longer than it takes until somebody goes on with the turns of a host that nobody sees.
+    // Longer than it takes until another host resumes the turns of a host that cannot be seen.
     if (random.chance(0.05)) await scheduler.wait(random.below(9000));
     if (isGone()) return forever;
     const { namespaceId: tenant, executionId } = context;
-    if (tool !== "effects.look") model.effect({ tenant, item, tool, tag, traceId, executionId, callId, slot });
+    if (tool !== "effects.read") model.effect({ tenant, item, tool, tag, traceId, executionId, callId, slot });
     if (random.chance(0.5)) await scheduler.pause("tool ends");
     if (isGone()) return forever;
     if (random.chance(0.05)) throw new Error("The tool failed when it had had its effect.");
@@ -69,7 +69,7 @@ export function plannedRuntime({ scheduler, random, model }: EffectParts, isGone
   return standardRuntime({
     manifest: { id: "planned", version: "1" },
     resumes: () => true,
-    onlyThinks: random.chance(0.5),
+    isPure: random.chance(0.5),
     open({ executionId, message }) {
       const { steps, tenant } = message.payload as unknown as TurnPlan & { tenant: string };
       let place = 0;

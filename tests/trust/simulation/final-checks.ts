@@ -7,11 +7,11 @@ import { agentOf } from "./population.ts";
 import type { Episode } from "./plan.ts";
 import type { World } from "./world.ts";
 
-/** So long it takes at most until somebody goes on with the turns of a host that is gone. */
+/** So long it takes at most until another host resumes the turns of a host that is gone. */
 const takeoverMs = 20_000;
 
-/** So long it takes at most until a result is kept that could not be. */
-const keepingMs = 15_000;
+/** So long it takes at most until a result is stored that could not be at first. */
+const storingMs = 15_000;
 
 /** Lets everything come to its end without faults, and holds what is there against what was promised. */
 export async function finish(world: World, episode: Episode, ledger: Ledger): Promise<void> {
@@ -30,12 +30,12 @@ export async function finish(world: World, episode: Episode, ledger: Ledger): Pr
   await world.complete("asking again", async () => {
     for (const asked of ledger.values()) if (violations.length === 0) await askAgain(world, asked);
     for (const tenant of tenants) if (violations.length === 0) await checkAuthority(world, tenant);
-    for (const tenant of tenants) if (violations.length === 0) await checkTrail(world, tenant);
+    for (const tenant of tenants) if (violations.length === 0) await checkAuditLog(world, tenant);
   });
   for (const tenant of tenants) checkRows(world, tenant, ledger);
 }
 
-/** Asks twice at once, under ids of their own, for each act that needs a person's yes: one yes is for one of them. */
+/** Asks twice at once, under ids of their own, for each act that needs a person's approval: one approval is for one of them. */
 async function rush(world: World, ledger: Ledger): Promise<void> {
   for (const { action, tenant } of ledger.values()) {
     if (action.kind !== "tool" || action.call.item !== "asked") continue;
@@ -44,7 +44,7 @@ async function rush(world: World, ledger: Ledger): Promise<void> {
   }
 }
 
-/** Whether a question of a tenant is open. */
+/** Whether an escalation of a tenant is open. */
 function isAsked({ storage }: World, tenant: string): boolean {
   const open = "select 1 from escalations where namespace_id = ? and status = 'pending' limit 1";
   return storage.rows(open, tenant).length > 0;
@@ -74,8 +74,8 @@ async function askAgain(world: World, asked: Asked): Promise<void> {
   const again = () => (wasDone ? world.send(tenant, { ...asked.call, token }) : ask(world, asked, 3));
   const codeOf = (answer: Answer | undefined) => answer?.body?.error?.code as string | undefined;
   let answer = await again();
-  // A result that could not be kept at once is told by its own host alone until it is.
-  for (const end = scheduler.now + keepingMs; codeOf(answer) === "replay_pending" && scheduler.now < end;) {
+  // A result that could not be stored at once is told by its own host alone until it is.
+  for (const end = scheduler.now + storingMs; codeOf(answer) === "replay_pending" && scheduler.now < end;) {
     await scheduler.wait(250);
     answer = await again();
   }
@@ -104,7 +104,7 @@ function idOf({ call }: Asked): string {
   return id ?? operationId ?? "";
 }
 
-/** A turn that somebody was told of is there, has ended or waits, ended as it was told, and has all its events in order. */
+/** A turn that a caller was told of is there, has ended or waits, ended as it was told, and has all its events in order. */
 async function checkTurn(world: World, { key, done, tenant, call }: Asked, again: Answer): Promise<void> {
   const { model, population } = world;
   const { executionId } = call.body as { executionId: string };
@@ -120,11 +120,11 @@ async function checkTurn(world: World, { key, done, tenant, call }: Asked, again
   for (const { body } of done) {
     // What was told is a result, or a state with one in it once the turn had ended.
     const told = body.startedAt !== undefined && body.steps === undefined ? body : body.result;
-    // One that could not be kept on the trail says so, and is no result that is kept either. What was denied leaves its id free.
-    const isUnkept = told?.error?.code === "audit_unavailable";
-    if (isUnkept && told.error.retryable !== false)
+    // One that could not be stored in the audit log says so, and is no result that is stored either. What was denied leaves its id free.
+    const isUnstored = told?.error?.code === "audit_unavailable";
+    if (isUnstored && told.error.retryable !== false)
       model.violated(`${key} says that it can be tried again, and has ended ${summaryOf(result)}`);
-    if (isUnkept || told?.status === "denied") continue;
+    if (isUnstored || told?.status === "denied") continue;
     if (result?.error?.code === "turn_interrupted" && world.mayBeLost(executionId)) continue;
     if (told !== undefined && JSON.stringify(told) !== JSON.stringify(result))
       model.violated(`${key} ended ${summaryOf(told)}, and now has ended ${summaryOf(result)}`);
@@ -156,8 +156,8 @@ async function checkAuthority(world: World, tenant: string): Promise<void> {
   }
 }
 
-/** The trail verifies, by the host and by a few lines that know nothing of it. */
-async function checkTrail({ hosts, storage, model, random }: World, tenant: string): Promise<void> {
+/** The audit log verifies, by the host and by a few lines that know nothing of it. */
+async function checkAuditLog({ hosts, storage, model, random }: World, tenant: string): Promise<void> {
   const rows = storage.rows<{ strand: number; sequence: number; content: string; hash: string }>(
     "select strand, sequence, content, hash from audit where namespace_id = ? order by strand, sequence",
     tenant,
@@ -167,15 +167,15 @@ async function checkTrail({ hosts, storage, model, random }: World, tenant: stri
     const last = heads.get(strand) ?? { sequence: 0, hash: "0".repeat(64) };
     const expected = hash("sha256", `${last.hash}\n${sequence}\n${content}`);
     if (sequence !== last.sequence + 1 || link !== expected)
-      return model.violated(`the trail of ${tenant} is broken at ${strand}/${sequence}`);
+      return model.violated(`the audit log of ${tenant} is broken at ${strand}/${sequence}`);
     heads.set(strand, { sequence, hash: link });
   }
-  model.count("trails verified");
-  // Reading a trail as the host does takes longer than much of an episode.
+  model.count("audit logs verified");
+  // Reading an audit log as the host does takes longer than much of an episode.
   if (random.chance(0.7)) return;
   const verdict = await hosts[0]?.stores.audit.verify(tenant);
   if (verdict?.broken !== undefined || (verdict?.rows ?? 0) < rows.length)
-    model.violated(`the host finds the trail of ${tenant} broken: ${JSON.stringify(verdict)}`);
+    model.violated(`the host finds the audit log of ${tenant} broken: ${JSON.stringify(verdict)}`);
 }
 
 /** What the tables say of a tenant fits what was acknowledged and what happened. */
@@ -190,7 +190,7 @@ function checkRows({ storage, model }: World, tenant: string, ledger: Ledger): v
     );
     const [decisions] = storage.rows<{ n: number }>(
       `select count(*) as n from audit where namespace_id = ? and type = 'authorization.checked' and outcome = 'allowed'
-        and json_extract(content, '$.grantId') = ? and trace_id not like 'l%'`,
+        and json_extract(content, '$.grantId') = ? and trace_id not like 'check-%'`,
       tenant,
       `grant-${item}`,
     );
@@ -206,12 +206,12 @@ function checkRows({ storage, model }: World, tenant: string, ledger: Ledger): v
     if (of !== tenant) continue;
     if (action.kind === "authorize") {
       const traceId = key.slice(tenant.length + 1);
-      const [kept] = storage.rows<{ n: number }>(
+      const [stored] = storage.rows<{ n: number }>(
         "select count(*) as n from audit where namespace_id = ? and trace_id = ? and type = 'authorization.checked'",
         tenant,
         traceId,
       );
-      if ((kept?.n ?? 0) < done.length) model.violated(`${key} was answered, and is not on the trail`);
+      if ((stored?.n ?? 0) < done.length) model.violated(`${key} was answered, and is not in the audit log`);
     }
     if (action.kind === "append") {
       const times = String(file?.content ?? "").split(`<${tenant}-${action.id}>`).length - 1;
@@ -222,13 +222,13 @@ function checkRows({ storage, model }: World, tenant: string, ledger: Ledger): v
       if (times > 1 || (done.length > 0 && times === 0)) model.violated(`${key} is in the inbox ${times} times`);
     }
   }
-  const trail = storage.rows<{ id: string; content: string }>(
+  const events = storage.rows<{ id: string; content: string }>(
     "select id, content from audit where namespace_id = ?",
     tenant,
   );
-  if (new Set(trail.map(({ id }) => id)).size < trail.length)
-    model.violated(`an event of ${tenant} is on the trail twice`);
-  const stray = trail.find(({ content }) => content.match(anyTenant)?.some((name) => name !== tenant) !== false);
+  if (new Set(events.map(({ id }) => id)).size < events.length)
+    model.violated(`an event of ${tenant} is in the audit log twice`);
+  const stray = events.find(({ content }) => content.match(anyTenant)?.some((name) => name !== tenant) !== false);
   if (stray !== undefined)
-    model.violated(`the trail of ${tenant} tells of somebody else: ${stray.content.slice(0, 200)}`);
+    model.violated(`the audit log of ${tenant} has another tenant's event: ${stray.content.slice(0, 200)}`);
 }

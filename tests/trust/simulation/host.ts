@@ -29,7 +29,7 @@ export class GoneError extends Error {
   override readonly name = "GoneError";
 }
 
-/** A host that can be gone at any moment. */
+/** A host that can be gone at any time. */
 export class SimulatedHost {
   readonly id: number;
   readonly #wired: WiredHost;
@@ -103,7 +103,7 @@ export class SimulatedHost {
 
   /** Sends a request; rejects when the host is gone before it has answered. */
   async send(call: WireCall): Promise<Answer> {
-    if (this.isGone) throw new GoneError("Nobody listens.");
+    if (this.isGone) throw new GoneError("No host listens.");
     let lose: (error: GoneError) => void = () => {};
     const lost = new Promise<never>((_resolve, reject) => (lose = reject));
     this.#inFlight.add(lose);

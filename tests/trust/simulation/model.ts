@@ -17,7 +17,7 @@ export const items = {
   passing: {},
   fleeting: {},
   asked: { isAsked: true },
-  /** Nobody may, before an operator or an approval issues the grant. */
+  /** No one may, before an operator or an approval issues the grant. */
   later: { isMissing: true },
 } as const satisfies Record<string, { maxUses?: number; isAsked?: true; isMissing?: true }>;
 export type Item = keyof typeof items;
@@ -36,7 +36,7 @@ export interface Effect {
   slot: string;
 }
 
-/** What was promised to somebody so far, and what was seen outside; tells at once what does not fit. */
+/** What was promised to callers so far, and what was seen outside; tells at once what does not fit. */
 export class Model {
   readonly violations: string[] = [];
   readonly effects: Effect[] = [];
@@ -47,7 +47,7 @@ export class Model {
   readonly #firstSent = new Map<string, number>();
   /** The step at which it was acknowledged that a grant, or a credential, is revoked. */
   readonly #revoked = new Map<string, number>();
-  /** How often somebody said yes to an act, whether or not they learned that it was heard. */
+  /** How often an operator approved an act, whether or not they learned that it was heard. */
   readonly #approved = new Map<string, number>();
 
   readonly #permitted = new Set<string>();
@@ -90,7 +90,7 @@ export class Model {
     this.count("approvals");
   }
 
-  /** Notes that somebody is about to let a tenant's agent use what it may not use from the beginning. */
+  /** Notes that an operator is about to let a tenant's agent use what it may not use from the beginning. */
   permit(tenant: string): void {
     this.#permitted.add(tenant);
   }
@@ -121,12 +121,12 @@ export class Model {
     if (ofItem > maxUses) this.violated(`${item} of ${tenant} was used ${ofItem} times of ${maxUses}`);
     if (this.isAfterRevocation(tenant, `grant-${item}`, key))
       this.violated(`${key} took effect on ${item} after its revocation was acknowledged`);
-    if (item === "later" && !this.#permitted.has(tenant)) this.violated(`${key} did what nobody had permitted`);
+    if (item === "later" && !this.#permitted.has(tenant)) this.violated(`${key} did what had not been permitted`);
     if (item === "asked") {
       const isAct = (other: Effect): boolean => other.tag === tag && other.slot === slot;
       const ofAct = like((other) => other.tenant === tenant && other.item === item && isAct(other));
-      const yes = this.#approved.get(`${tenant} ${tag} ${slot}`) ?? 0;
-      if (ofAct > yes) this.violated(`${tag} happened ${ofAct} times after ${yes} approvals`);
+      const approvals = this.#approved.get(`${tenant} ${tag} ${slot}`) ?? 0;
+      if (ofAct > approvals) this.violated(`${tag} happened ${ofAct} times after ${approvals} approvals`);
     }
     const decided = this.#storage.rows<{ n: number }>(
       `select count(*) as n from audit where namespace_id = ? and trace_id = ? and type = 'authorization.checked'
@@ -136,7 +136,7 @@ export class Model {
       `%"path":["${item}"]%`,
     )[0];
     const ofTrace = like((other) => other.tenant === tenant && other.traceId === traceId && other.item === item);
-    if ((decided?.n ?? 0) < ofTrace) this.violated(`${key} took effect on ${item} before its decision was kept`);
+    if ((decided?.n ?? 0) < ofTrace) this.violated(`${key} took effect on ${item} before its decision was stored`);
   }
 }
 

@@ -32,12 +32,12 @@ async function operate(world: World, tenant: string, action: OperatorAction): Pr
       return;
     }
     case "answer":
-      await answerOne(world, tenant, action.isYes);
+      await answerOne(world, tenant, action.isApproval);
   }
 }
 
-/** Answers one of the open questions of a tenant. False when there is none, or nobody could be reached. */
-export async function answerOne(world: World, tenant: string, isYes: boolean): Promise<boolean> {
+/** Answers one of the open escalations of a tenant. False when there is none, or no host could be reached. */
+export async function answerOne(world: World, tenant: string, isApproval: boolean): Promise<boolean> {
   const { model, population, random } = world;
   const path = `/admin/v1/escalations?namespaceId=${tenant}&status=pending`;
   const listed = await world.send(tenant, { method: "GET", path, token: population.operator });
@@ -47,15 +47,15 @@ export async function answerOne(world: World, tenant: string, isYes: boolean): P
   const chosen = open[random.below(open.length)];
   if (chosen === undefined) return false;
   const { id, ask } = chosen;
-  if (isYes) {
+  if (isApproval) {
     const text = JSON.stringify(chosen);
     const [, tag] = /"tag":"([^"]*)"/.exec(text) ?? [];
     const [, slot = ""] = /"slot":"([^"]*)"/.exec(text) ?? [];
     if (tag === undefined) model.permit(tenant);
     else model.approved(tenant, tag, slot);
   }
-  const body = { namespaceId: tenant, id, ask, ...(!isYes && { reason: "no" }) };
-  await post(world, tenant, `/admin/v1/escalations/${isYes ? "approve" : "deny"}`, body);
+  const body = { namespaceId: tenant, id, ask, ...(!isApproval && { reason: "no" }) };
+  await post(world, tenant, `/admin/v1/escalations/${isApproval ? "approve" : "deny"}`, body);
   return true;
 }
 

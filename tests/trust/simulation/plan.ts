@@ -3,7 +3,7 @@ import type { Faults } from "./database.ts";
 import type { PlannedCall, TurnPlan } from "./effects.ts";
 import { items, tenantsOf, type Item } from "./model.ts";
 
-/** Something that a client wants, under an id that it keeps when it asks again. */
+/** Something that a client wants, under an id that it uses again when it asks again. */
 export type Action =
   | { kind: "authorize"; item: Item }
   | { kind: "tool"; id: number; call: PlannedCall }
@@ -18,7 +18,7 @@ export type OperatorAction =
   | { kind: "issue" }
   | { kind: "revoke"; item: Item }
   | { kind: "revoke credential" }
-  | { kind: "answer"; isYes: boolean };
+  | { kind: "answer"; isApproval: boolean };
 
 /** What happens on hosts that are there already: a world of its own, because its tenants are. */
 export interface Episode {
@@ -143,7 +143,7 @@ function turnOf(id: number): TurnPlan {
   const plans: readonly TurnPlan["steps"][] = [
     [
       { calls: [call("passing"), call("twice")] },
-      { calls: [call("free", "effects.put"), call("free", "effects.look")] },
+      { calls: [call("free", "effects.put"), call("free", "effects.read")] },
     ],
     [{ calls: [call("free")] }, { asks: true }, { calls: [call("later"), call("fleeting")] }],
     [{ calls: [call("asked"), call("twice")] }, { calls: [call("passing")] }],
@@ -166,6 +166,6 @@ function operatorActionOf(random: Random): OperatorAction {
     case 3:
       return { kind: "revoke credential" };
     default:
-      return { kind: "answer", isYes: random.chance(0.7) };
+      return { kind: "answer", isApproval: random.chance(0.7) };
   }
 }

@@ -58,7 +58,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "what was revoked is remembered as it was",
-    plant: (step) => replaced(step, [["select value from revision", "select 0 as value from revision"]]),
+    plant: (step) => replaced(step, [["select value, (select", "select 0 as value, (select"]]),
     finds: /after its revocation was acknowledged|revoked/,
   },
   {
@@ -85,15 +85,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     finds: /did \S+ twice/,
   },
   {
-    name: "nobody goes on with the turns of the dead",
+    name: "no host resumes the turns of a dead one",
     plant: (step) => replaced(step, [['"host_id" != ?', '"host_id" != ? and 0']]),
     finds: /neither ends nor waits/,
   },
   {
-    name: "decisions are not kept",
+    name: "decisions are not stored",
     plant: (step) =>
       isInto("audit", step) ? withRows(step, ([, , , , type]) => type !== "authorization.checked") : step,
-    finds: /before its decision was kept|is not on the trail|is broken/,
+    finds: /before its decision was stored|is not in the audit log|is broken/,
   },
   {
     name: "a commit is acknowledged and undone",
@@ -101,15 +101,15 @@ export const plantedBugs: readonly PlantedBug[] = [
     finds: /is broken at/,
   },
   {
-    name: "results are not kept",
+    name: "results are not stored",
     plant: (step) => (step.sql.startsWith("update replay") ? { ...step, rows: [], mustChange: false } : step),
     finds: /has no answer when all is well|was acknowledged: .* and is now/,
   },
   {
-    name: "two strands of a trail are written over each other",
+    name: "two strands of an audit log are written over each other",
     plant: (step) => (step.sql.startsWith("update audit_heads") ? { ...step, mustChange: false } : step),
     // A row that has the number of another one is refused by the table, which is answered with 500.
-    finds: /neither ends nor waits|is broken at|has no answer when all is well|answered 500/,
+    finds: /neither ends nor waits|is broken at|has no answer when all is well|answered 500|does not come to its end/,
   },
 ];
 
@@ -122,12 +122,12 @@ function isInto(table: string, { sql }: Step): boolean {
   return sql.startsWith(`insert into ${table} `);
 }
 
-/** What a write kept, but for steps. */
+/** What a write stored, but for steps. */
 function withoutSteps(content: unknown): string {
   const entries = JSON.parse(content as string) as { kind: string }[];
   return JSON.stringify(entries.filter(({ kind }) => kind !== "step"));
 }
 
-function withRows(step: Step, isKept: (row: readonly unknown[]) => boolean): Step {
-  return { ...step, rows: step.rows.filter(isKept) };
+function withRows(step: Step, isStored: (row: readonly unknown[]) => boolean): Step {
+  return { ...step, rows: step.rows.filter(isStored) };
 }

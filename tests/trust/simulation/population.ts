@@ -15,7 +15,7 @@ export interface Population {
   agents: ReadonlyMap<string, { staying: string; passing: { id: string; token: string } }>;
 }
 
-/** Gives everybody what they begin with, in all episodes that there can be. */
+/** Gives every principal what it begins with, in all episodes that there can be. */
 export async function populate(stores: Stores): Promise<Population> {
   const admin = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
   const { token } = await stores.credentials.create({ namespaceId: "operators", access: admin });
@@ -37,7 +37,7 @@ export function agentOf(
   tenant: string,
 ): { staying: string; passing: { id: string; token: string } } {
   const agent = agents.get(tenant);
-  if (agent === undefined) throw new Error(`Nobody lives in ${tenant}.`);
+  if (agent === undefined) throw new Error(`There is no agent in ${tenant}.`);
   return agent;
 }
 

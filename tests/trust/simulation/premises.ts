@@ -6,7 +6,7 @@ import { auditKeyFile } from "../../../packages/host/src/audit/audit-files.ts";
 import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
 import { loadConfig, type Config } from "../../../packages/host/src/compose/config.ts";
 import { openStores } from "../../../packages/host/src/compose/stores.ts";
-import { createMetrics, type Metrics } from "../../../packages/host/src/observe/metrics.ts";
+import { createMetrics, type Metrics } from "../../../packages/host/src/telemetry/metrics.ts";
 import { noFaults, nothingHappened, openSimulated, WriteLock } from "./database.ts";
 import { populate, type Population } from "./population.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -14,7 +14,7 @@ import { simulateTime } from "./simulated-time.ts";
 import { Storage } from "./storage.ts";
 import { TurnOwners } from "./turn-owners.ts";
 
-/** What all worlds have in common: a storage and who lives there, keys that nobody uses, metrics that nobody reads. */
+/** What all worlds have in common: a storage and who lives there, keys that no one uses, metrics that no one reads. */
 export interface Premises {
   config: Config;
   metrics: Metrics;
@@ -47,7 +47,7 @@ export async function openPremises(): Promise<Premises> {
   };
 }
 
-/** Lets everybody move in, at a time and with tokens that are the same in every run. */
+/** Lets all principals move in, at a time and with tokens that are the same in every run. */
 async function settle(storage: Storage): Promise<Population> {
   const random = createRandom(1);
   const scheduler = new Scheduler(random, () => {});

@@ -31,7 +31,7 @@ export class Scheduler {
   readonly #timers = new Map<number, Timer>();
   readonly #onStep: (label: string) => void;
   #lastTimer = 0;
-  /** The timer that fires next; null when that has to be looked for. */
+  /** The timer that fires next; null when that has to be searched. */
   #next: Timer | undefined | null;
 
   constructor(random: Random, onStep: (label: string) => void) {

@@ -6,8 +6,8 @@ import { openPremises } from "./premises.ts";
 import { runWorld } from "./run-world.ts";
 import { reasonOf, shrink } from "./shrink.ts";
 
-/** Found within one plan, whichever it is: nobody's result is kept. */
-const bug = plantedBugs.find(({ name }) => name === "results are not kept");
+/** Found within one plan, whichever it is: no one's result is stored. */
+const bug = plantedBugs.find(({ name }) => name === "results are not stored");
 
 describe("a plan in which something does not hold", async () => {
   const premises = await openPremises();

@@ -5,9 +5,9 @@ import { migrateOn } from "../../../packages/host/test/in-process-kysely.ts";
 
 /** What PostgreSQL has and SQLite has not: transactions are one after the other here, and the storage knows which hosts live. */
 const advisoryLock = /pg_advisory_xact_lock|set_config\(/;
-const livingHosts = /\(select objid::bigint from pg_locks[^]*?classid = \?\)/g;
+const livingHosts = /\(select seen\.id from hosts as seen[^]*? end\)/g;
 
-/** One host has an SQLite file, and writes one strand of each trail. Several need the keys that PostgreSQL has for them. */
+/** One host has an SQLite file, and writes one strand of each audit log. Several need the keys that PostgreSQL has for them. */
 const keysOfStrands = `
   drop table audit_heads;
   create table audit_heads (namespace_id text not null, strand integer not null, sequence bigint not null,
@@ -18,11 +18,11 @@ const keysOfStrands = `
     content text not null, hash text not null, primary key (namespace_id, strand, sequence));
   create index audit_by_trace on audit (namespace_id, trace_id, at, strand, sequence);`;
 
-/** The file that hosts of simulated worlds share: what was committed is kept, whatever becomes of the hosts. */
+/** The file that hosts of simulated worlds share: what was committed is stored, whatever becomes of the hosts. */
 export class Storage {
   /** The ids of the hosts that live. */
   readonly living = new Set<number>();
-  /** The strands of audit trails that living hosts write. */
+  /** The strands of audit logs that living hosts write. */
   readonly strands = new Set<number>();
   /** What hosts ask is changed by this first: a bug that is planted in all of them. */
   plant: (step: Step) => Step = (step) => step;
@@ -37,8 +37,8 @@ export class Storage {
     const tables = writer
       .prepare("select name from sqlite_master where type = 'table' and sql not like 'create virtual%'")
       .all() as { name: string }[];
-    const kept = new Set(["kysely_migration", "revision"]);
-    this.#tables = tables.map(({ name }) => name).filter((name) => !kept.has(name) && !name.startsWith("words"));
+    const retained = new Set(["kysely_migration", "revision"]);
+    this.#tables = tables.map(({ name }) => name).filter((name) => !retained.has(name) && !name.startsWith("words"));
   }
 
   static async open(path: string): Promise<Storage> {
@@ -81,7 +81,7 @@ export class Storage {
     return steps.map((step) => this.#run("reader", this.plant(step)));
   }
 
-  /** What is committed, for whoever looks at it from outside. */
+  /** What is committed, for readers outside. */
   rows<Row>(sql: string, ...parameters: SqlValue[]): Row[] {
     return this.#run("reader", { sql, rows: [parameters] }).rows as Row[];
   }
@@ -107,10 +107,7 @@ export class Storage {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
     const file = connection === "writer" ? this.#writer : this.#reader;
-    const own = sql.replaceAll(
-      livingHosts,
-      `(select value from json_each('${JSON.stringify([...this.living])}') where 7443 = ?)`,
-    );
+    const own = sql.replaceAll(livingHosts, `(select value from json_each('${JSON.stringify([...this.living])}'))`);
     const statement = file.prepare(own);
     if (own === sql) prepared.set(sql, statement);
     return statement;

@@ -5,7 +5,7 @@ const journals = /^insert into turn_entries/;
 const takes = /^update "turns" set "host_id"/;
 
 /**
- * Watches who writes the journals of turns. INVARIANT: the host that had the turn when its transaction began, and nobody else.
+ * Watches who writes the journals of turns. INVARIANT: the host that had the turn when its transaction began, and no one else.
  * That two hosts write one journal need not be seen in its entries: where both write the same place, one of them fails.
  */
 export class TurnOwners {
@@ -19,25 +19,25 @@ export class TurnOwners {
     [this.#storage, this.#violated] = [storage, violated];
   }
 
-  /** Lets somebody know when a host takes a turn. */
+  /** Reports when a host takes a turn. */
   onTaken(listener: (by: number) => void): void {
     this.#onTaken.push(listener);
   }
 
-  /** Looks at what a host is about to run. */
+  /** Checks what a host is about to run. */
   before(hostId: number, steps: readonly Step[]): void {
     if (steps[0]?.sql === "begin immediate") this.#strange = [];
     for (const { sql, rows } of steps)
-      if (journals.test(sql)) for (const turn of new Set(rows.map(([id]) => id))) this.#look(hostId, turn);
+      if (journals.test(sql)) for (const turn of new Set(rows.map(([id]) => id))) this.#check(hostId, turn);
   }
 
-  /** Looks at what a host has run. */
+  /** Checks what a host has run. */
   after(hostId: number, steps: readonly Step[]): void {
     if (steps.at(-1)?.sql === "commit") for (const what of this.#strange.splice(0)) this.#violated(what);
     if (steps.some(({ sql }) => takes.test(sql))) for (const listener of this.#onTaken) listener(hostId);
   }
 
-  #look(hostId: number, turn: unknown): void {
+  #check(hostId: number, turn: unknown): void {
     // What is committed: how it was when the transaction began. One that is begun in it is not there yet.
     const [row] = this.#storage.rows<{ host_id: number | null }>(
       "select host_id from turns where id = ?",

@@ -23,8 +23,8 @@ export class World {
   readonly trace: string[] = [];
   readonly faults: FaultCounts = { ...nothingHappened };
   readonly population: Population;
-  /** Results that a host could not keep yet, and how many had crashed by then. */
-  readonly #unkept = new Map<string, number>();
+  /** Results that a host could not store yet, and how many had crashed by then. */
+  readonly #unstored = new Map<string, number>();
   /** How many hosts were not seen for a while before this episode. */
   #vanishedBefore = 0;
   readonly #opening = new Map<number, Promise<void>>();
@@ -77,9 +77,9 @@ export class World {
     if (problem !== undefined) throw problem;
   }
 
-  /** From here on storage does so much that nobody wants. */
+  /** From here on storage does so many faults. */
   suffer(faults: Episode["faults"]): void {
-    this.#unkept.clear();
+    this.#unstored.clear();
     this.#vanishedBefore = this.faults.vanished;
     this.#parts.faults = faults;
   }
@@ -98,7 +98,7 @@ export class World {
     return this.#hosts.filter((host) => host !== undefined);
   }
 
-  /** Sends a request to a host, and looks at what every answer has to keep to. Undefined when none came. */
+  /** Sends a request to a host, and checks what holds for every answer. Undefined when none came. */
   async send(tenant: string, call: WireCall): Promise<Answer | undefined> {
     const place = this.random.below(this.#hosts.length);
     if (this.#hosts[place] === undefined && this.random.chance(0.5)) await this.#open(place);
@@ -106,7 +106,7 @@ export class World {
     if (host === undefined) return undefined;
     try {
       const answer = await host.send(call);
-      this.#look(tenant, call, answer);
+      this.#check(tenant, call, answer);
       return answer;
     } catch (error) {
       if (!(error instanceof GoneError)) throw error;
@@ -122,17 +122,18 @@ export class World {
 
   #log(facts: { id?: string; executionId?: string }, message: string): void {
     this.note(`log: ${message} ${JSON.stringify(facts)}`);
-    const unkept = message === "runtime failed" ? facts.executionId : facts.id;
-    if (unkept !== undefined && (message === "runtime failed" || message === "result not kept for replay yet"))
-      this.#unkept.set(unkept, this.faults.crashes);
+    const isOfTurn = message === "could not run turn to its end, its result has the code";
+    const unstored = isOfTurn ? facts.executionId : facts.id;
+    if (unstored !== undefined && (isOfTurn || message === "could not store result for replay, will retry"))
+      this.#unstored.set(unstored, this.faults.crashes);
   }
 
   /**
-   * Whether a result was given that could not be kept, and nobody may try any more: a process ended after that, or one was not
+   * Whether a result was given that could not be stored, and no one may try any more: a process ended after that, or one was not
    * seen for a while, and another host has ended its turns.
    */
   mayBeLost(id: string): boolean {
-    const crashes = this.#unkept.get(id);
+    const crashes = this.#unstored.get(id);
     return crashes !== undefined && (this.faults.crashes > crashes || this.faults.vanished > this.#vanishedBefore);
   }
 
@@ -157,7 +158,7 @@ export class World {
     if (host?.isGone === false) this.#hosts[place] = host;
   }
 
-  #look(tenant: string, { method, path }: WireCall, { status, text }: Answer): void {
+  #check(tenant: string, { method, path }: WireCall, { status, text }: Answer): void {
     const other = text.match(anyTenant)?.find((name) => name !== tenant);
     if (other !== undefined) this.model.violated(`${method} ${path} told ${tenant} of ${other}: ${text.slice(0, 300)}`);
     if (status >= 500 && status !== 503)

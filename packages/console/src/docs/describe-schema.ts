@@ -5,7 +5,7 @@ export interface Field {
   name: string;
   isRequired: boolean;
   type: string;
-  /** What a value has to keep to, in words. */
+  /** What a value has to satisfy, in words. */
   rules: string;
   description: string;
   /** What it consists of, when that is worth a table of its own. */
@@ -45,7 +45,7 @@ function fieldsOf(document: ApiDocument, { properties = {}, required = [] }: Sch
   });
 }
 
-/** Whether there is anything to open in a value. Its fields are not looked into: a schema may contain itself. */
+/** Whether there is anything to open in a value. Its fields are not read: a schema may contain itself. */
 function hasFields(document: ApiDocument, schema: Schema | Ref): boolean {
   const { oneOf, anyOf, allOf, items, properties } = resolve<Schema>(document, schema);
   const parts = oneOf ?? anyOf ?? allOf ?? (items === undefined ? [] : [items]);
@@ -91,7 +91,7 @@ export function rulesText(schema: Schema): string {
 }
 
 function rangeText(least: number | undefined, most: number | undefined, what: string): string {
-  // A number without a bound of its own is bounded by what JavaScript can count to, which nobody wants to read.
+  // A number without a bound of its own is bounded by what JavaScript can count to, which is no help to a reader.
   const [low, high] = [least, most].map((bound) =>
     Math.abs(bound ?? 0) < Number.MAX_SAFE_INTEGER ? bound : undefined,
   );

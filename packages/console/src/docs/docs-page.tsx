@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { useLoad } from "../base/load.ts";
+import { useLoad } from "../shared/load.ts";
 import { TextField } from "../parts/fields.tsx";
 import { Empty, Show } from "../parts/states.tsx";
 import { operationsOf, searchOperations, type ApiDocument, type Operation } from "./document.ts";
@@ -71,12 +71,12 @@ function DocsBody({ document }: { document: ApiDocument }) {
             type="password"
             value={token.value}
             onChange={(value) => (token.value = value.trim())}
-            hint="Kept in the memory of this page, sent to this host alone, and gone when you leave."
+            hint="Held in the memory of this page, sent to this host alone, and gone when you leave."
           />
         </section>
         {found.length === 0 && (
           <Empty title="No operation has all of these words.">
-            Search looks at names, paths, summaries, descriptions and parameters.
+            Search finds names, paths, summaries, descriptions and parameters.
           </Empty>
         )}
         {groups.map(

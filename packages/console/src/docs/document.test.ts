@@ -133,7 +133,7 @@ describe("a trial", () => {
     expect(headers).toEqual({ "content-type": "application/json", "x-purpose": "p", "x-trace-id": "trace-1" });
   });
 
-  test("as a command never shows the token, and is one word for a shell wherever it came from somebody", () => {
+  test("as a command never shows the token, and is one word for a shell wherever it came from", () => {
     const request = requestOf(change, { token: "secret", values: { id: "'; rm" }, body: "it's" }, "http://host.test");
     const text = curlText(request);
     expect(text).not.toContain("secret");

@@ -5,7 +5,7 @@ import { Prose } from "./prose.tsx";
 import { SchemaView } from "./schema-view.tsx";
 import { TryIt } from "./try-it.tsx";
 
-/** One operation, closed until somebody wants to read it. */
+/** One operation, closed until an operator wants to read it. */
 export function OperationView({
   document,
   operation,

@@ -2,7 +2,7 @@ import { shapesOf, type Field } from "./describe-schema.ts";
 import { refName, type ApiDocument, type Ref, type Schema } from "./document.ts";
 import { Prose } from "./prose.tsx";
 
-/** The fields of a schema as tables, and those of its parts below when somebody opens them. */
+/** The fields of a schema as tables, and those of its parts below when the operator opens them. */
 export function SchemaView({
   document,
   schema,

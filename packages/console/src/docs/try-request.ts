@@ -1,6 +1,6 @@
 import type { Operation } from "./document.ts";
 
-/** What somebody typed to try an operation. */
+/** What the operator typed to try an operation. */
 export interface Trial {
   token: string;
   values: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useAct } from "../base/act.ts";
+import { useAct } from "../shared/act.ts";
 import { Problem } from "./states.tsx";
 
 /** A button that does something at the host: it waits for the answer, and says what went wrong right beside it. */

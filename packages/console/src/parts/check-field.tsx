@@ -29,7 +29,7 @@ export function CheckField({
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         onChange={(event) => {
           const { checked } = event.currentTarget;
-          // What is shown is what is, not what was clicked: the answer of the host turns it.
+          // A switch shows the state at the host, so that a click changes it only after the host has answered.
           if (kind === "switch") event.currentTarget.checked = isOn;
           onChange(checked);
         }}

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { keepPlace } from "../base/place.ts";
+import { holdPlace } from "../shared/place.ts";
 
 /**
- * Something that has to be answered before the page goes on; Escape closes it. With a `warning` about what is lost by that, it asks
+ * A dialog that blocks the rest of the page; Escape closes it. With a `warning` about what is lost by that, it asks
  * before it is closed, left by Back, or left with the page.
  */
 export function Dialog({
@@ -24,22 +24,27 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
-    // Whoever closes it by an answer goes on where they were, once the page behind it can be used again.
+    // When it closes, the focus returns to where it was, as soon as the page behind it can be used again.
     return () => queueMicrotask(() => before instanceof HTMLElement && before.focus());
   }, []);
-  useEffect(() => (isWarned ? keepPlace(() => setAsking(true)) : undefined), [isWarned]);
+  useEffect(() => (isWarned ? holdPlace(() => setAsking(true)) : undefined), [isWarned]);
   const close = (): void => (isWarned ? setAsking(true) : onClose());
   return (
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      // Browsers let a page keep a dialog open once, and close it at the second Escape: the key itself is taken.
+      // The key itself is handled, because browsers let a page prevent closing once and close the dialog at the second Escape.
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isWarned) return;
         event.preventDefault();
         setAsking(true);
       }}
-      onCancel={(event) => isWarned && event.preventDefault()}
+      // The key does not come here while nothing in the dialog has the focus.
+      onCancel={(event) => {
+        if (!isWarned) return;
+        event.preventDefault();
+        setAsking(true);
+      }}
       onClose={() => {
         if (isWarned) dialog.current?.showModal();
         close();

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { isolatedText } from "../shared/words.ts";
 
 /** What every field has. */
 export interface FieldProps {
@@ -36,7 +37,7 @@ function Labelled({
   );
 }
 
-/** A text that somebody types. */
+/** A text that the operator types. */
 export function TextField({
   type = "text",
   inputMode,
@@ -97,26 +98,27 @@ export interface Option {
   text: string;
 }
 
-/** One of several; plain texts stand for themselves. */
+/** One of several; a plain text is its own value. A value of a mistyped address is shown as what it is: none of them. */
 export function SelectField({ options, ...field }: FieldProps & { options: readonly (Option | string)[] }) {
+  const all = options.map((option) => (typeof option === "string" ? { value: option, text: option } : option));
+  const isKnown = field.value === "" || all.some(({ value }) => value === field.value);
   return (
     <Labelled field={field}>
       {(input) => (
         <select {...input} onChange={(event) => field.onChange(event.currentTarget.value)}>
-          {options
-            .map((option) => (typeof option === "string" ? { value: option, text: option } : option))
-            .map(({ value, text }) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
+          {!isKnown && <option value={field.value}>{isolatedText(field.value)}: no such choice</option>}
+          {all.map(({ value, text }) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
         </select>
       )}
     </Labelled>
   );
 }
 
-/** Fields that belong together, sent by Enter as well. In a row they stand beside each other. */
+/** Fields that belong together, sent by Enter as well. In a row they are beside each other. */
 export function Form({
   label,
   isRow = false,

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { visibleParts } from "turnpike-host/display";
 
-/** A text that an agent, a server or anybody else wrote: never more than text, with nothing hidden, and in a direction of its own. */
+/** A text that an agent, a server or another caller wrote. It is shown as plain text, with nothing hidden, and in its own direction. */
 export function ForeignText({ text }: { text: string }) {
   return (
     <bdi>
@@ -31,7 +31,7 @@ export function ForeignParagraph({ text }: { text: string }) {
   );
 }
 
-/** The same of a text that may be long: its beginning, and the rest when somebody asks for it. */
+/** The same of a text that may be long: its beginning, and the rest on request. */
 export function LongText({ text, most }: { text: string; most: number }) {
   const [isWhole, setWhole] = useState(false);
   const start = text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "");

@@ -1,9 +1,9 @@
-import { may } from "../base/api.ts";
-import { addressOf } from "../base/place.ts";
+import { may } from "../shared/api.ts";
+import { addressOf } from "../shared/place.ts";
 import { ForeignText } from "./foreign-text.tsx";
 import { Link } from "./link.tsx";
 
-/** A grant by its id, with the way to it for those who may look at grants. */
+/** A grant by its id, with the way to it for those who may read grants. */
 export function GrantLink({ id, query }: { id: string; query?: Readonly<Record<string, string>> }) {
   const name = <ForeignText text={id} />;
   return may("listGrants") ? <Link to={addressOf(["grants", id], query)}>{name}</Link> : name;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { go } from "../base/place.ts";
+import { go } from "../shared/place.ts";
 
-/** A link to a place of the page. Opens like any other link in a new tab when somebody asks for that. */
+/** A link to a place of the page. Opens like any other link in a new tab on request. */
 export function Link({
   to,
   class: name,
@@ -12,7 +12,7 @@ export function Link({
   to: string;
   class?: string;
   isCurrent?: boolean;
-  /** Called when somebody goes there on this page. */
+  /** Called when the operator goes there on this page. */
   onFollow?: () => void;
   children: ComponentChildren;
 }) {

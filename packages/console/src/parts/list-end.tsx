@@ -1,4 +1,4 @@
-import type { Pages } from "../base/pages.ts";
+import type { Pages } from "../shared/pages.ts";
 import { Loading, Problem } from "./states.tsx";
 
 /** What comes behind the rows of a list that is read page by page: a problem, more, or that there is no more. */

@@ -1,4 +1,4 @@
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 
 /** A state of a grant by its shape: none is told by colour alone. Drawn around 0 0, 12 wide. */
 const stateShapes: Readonly<Record<GrantEntry["state"], { path: string; isFilled?: boolean; tone: string }>> = {

@@ -1,7 +1,7 @@
-import { useRead } from "../base/load.ts";
-import { place } from "../base/place.ts";
-import { useSettled } from "../base/settled.ts";
-import { principalText } from "../base/words.ts";
+import { useRead } from "../shared/load.ts";
+import { place } from "../shared/place.ts";
+import { useSettled } from "../shared/settled.ts";
+import { principalText } from "../shared/words.ts";
 import { type FieldProps, TextField } from "./fields.tsx";
 
 /** A principal as `kind:id`. Those that the tenant knows are suggested; any other can be typed. */
@@ -9,7 +9,7 @@ export function PrincipalField(field: FieldProps) {
   const { tenant = "" } = place.value;
   const search = useSettled(field.value.trim());
   const known = useRead("listPrincipals", { namespaceId: tenant, limit: 20, ...(search !== "" && { search }) });
-  // Without suggestions the field is what it was: what cannot be read here is no reason to stop somebody.
+  // When suggestions cannot be read, the field still works without them.
   const suggestions = known.value?.principals.map(({ principal }) => principalText(principal)) ?? [];
   return <TextField {...field} suggestions={suggestions} />;
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
-import type { Loaded } from "../base/load.ts";
+import type { Loaded } from "../shared/load.ts";
 import { ForeignText } from "./foreign-text.tsx";
 
-/** What went wrong, where somebody looks, and read out by screen readers. */
+/** What went wrong, near the cause, and read out by screen readers. */
 export function Problem({ text, again }: { text: string; again?: () => void }) {
   return (
     <div class="problem" role="alert">

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { visibleText } from "../shared/words.ts";
 import { ForeignText } from "./foreign-text.tsx";
 
 /** One column of a table. */
@@ -56,7 +57,12 @@ function classOf(kind = "text", isMinor = false): string {
   return isMinor ? `${kind} minor` : kind;
 }
 
-/** A text may be anybody's. */
+/** Texts that are no longer than this have words that are not broken. */
+const shortText = 24;
+
+/** A text may be any caller's. */
 function shownCell(content: ComponentChildren): ComponentChildren {
-  return typeof content === "string" && content !== "" ? <ForeignText text={content} /> : content;
+  if (typeof content !== "string" || content === "") return content;
+  const text = <ForeignText text={content} />;
+  return visibleText(content).length <= shortText ? <span class="short">{text}</span> : text;
 }

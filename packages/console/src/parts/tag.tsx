@@ -1,6 +1,6 @@
 import { ForeignText } from "./foreign-text.tsx";
 
-/** How something stands, in one word and one colour; never in colour alone. */
+/** The state of something, in one word and one colour; never in colour alone. */
 export function Tag({ text, tone = "quiet" }: { text: string; tone?: Tone }) {
   return (
     <span class={`tag ${tone}`}>

@@ -1,10 +1,10 @@
-import { momentText } from "../base/moments.ts";
+import { instantText } from "../shared/instants.ts";
 
-/** A moment by the operator's clock, with the exact one for who looks closer and for machines. */
+/** An instant by the operator's clock, with the exact one as its title, for people and machines. */
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={at}>
-      {momentText(at)}
+      {instantText(at)}
     </time>
   );
 }

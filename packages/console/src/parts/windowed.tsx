@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Part of a long page that is drawn only while it is near the window. Elsewhere it keeps its height and has no elements. */
+/** Part of a long page that is drawn only while it is near the window. Elsewhere it retains its height and has no elements. */
 export function Windowed({
   estimate,
   children,

@@ -1,6 +1,6 @@
 import type { PrincipalRef, ResourceRef } from "turnpike/contracts";
-import { addressOf } from "../base/place.ts";
-import { principalText, resourceText } from "../base/words.ts";
+import { addressOf } from "../shared/place.ts";
+import { principalText, resourceText } from "../shared/words.ts";
 
 /** What the screen *Why* is filled with: a trace whose last denial it explains, and an act. */
 export interface WhyQuestion {

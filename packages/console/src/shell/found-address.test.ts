@@ -26,7 +26,7 @@ test("each kind that is found leads to its screen", async () => {
     "/console/acme/grants/g%2F1",
     "/console/acme/turns/t1?of=agent%3Aa%2Fb",
     "/console/acme/questions/q1",
-    "/console/acme/access?search=c1&all=yes",
+    "/console/acme/access/c1",
     "/console/acme/trail?tool=files.read",
     "/console/acme/grants/who?resource=files%2Fnotes",
     "/console/acme/trail/trace/trace%201",

@@ -1,6 +1,6 @@
-import type { Found } from "turnpike-host/management";
-import { addressOf } from "../base/place.ts";
-import { principalText } from "../base/words.ts";
+import type { Found } from "turnpike-host/admin-contract";
+import { addressOf } from "../shared/place.ts";
+import { principalText } from "../shared/words.ts";
 
 type Way = (found: Found) => string;
 
@@ -9,7 +9,7 @@ const ways: Readonly<Record<Found["kind"], Way>> = {
   grant: ({ id }) => addressOf(["grants", id]),
   turn: ({ id, actor }) => addressOf(["turns", id], { of: actor && principalText(actor) }),
   escalation: ({ id }) => addressOf(["questions", id]),
-  credential: ({ id }) => addressOf(["access"], { search: id, all: "yes" }),
+  credential: ({ id }) => addressOf(["access", id]),
   tool: ({ id }) => addressOf(["trail"], { tool: id }),
   resource: ({ id }) => addressOf(["grants", "who"], { resource: id }),
   trace: ({ id }) => addressOf(["trail", "trace", id]),

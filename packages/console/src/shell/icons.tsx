@@ -1,4 +1,4 @@
-/** The pictures of the menu: lines in a square of 20. They stand beside words and say nothing of their own. */
+/** The pictures of the menu: lines in a square of 20. They are beside words and say nothing of their own. */
 const paths: Readonly<Record<string, string>> = {
   now: "M3 11h3l2.5-6 4 11 2.2-5H17",
   questions: "M4 4h12v9H9l-3.5 3.5V13H4zM8.4 7.2a1.7 1.7 0 1 1 2.3 1.6c-.5.2-.7.5-.7 1M10 11.4v.1",

@@ -10,7 +10,7 @@ const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["?"], "these keys"],
 ];
 
-/** The keys that mean something on every screen, except while somebody types. */
+/** The keys that mean something on every screen, except while the operator types. */
 export function KeyHelp({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Keys" onClose={onClose}>

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from "preact";
-import { may, request } from "../base/api.ts";
-import { useLoad } from "../base/load.ts";
-import { addressOf, place } from "../base/place.ts";
-import { useRefresh } from "../base/refresh.ts";
+import { may, request } from "../shared/api.ts";
+import { useLoad } from "../shared/load.ts";
+import { addressOf, place } from "../shared/place.ts";
+import { useRefresh } from "../shared/refresh.ts";
 import { ForeignText } from "../parts/foreign-text.tsx";
 import { Link } from "../parts/link.tsx";
 import { Empty } from "../parts/states.tsx";
 
-/** The tenant of the operators has no row in the list of tenants, and has a trail. */
+/** The tenant of the operators has an audit log, but no row in the list of tenants. */
 const operatorsTenant = "operators";
 
-/** The screen of a tenant that there is. A mistyped one has no screens that are calm and empty: it is said to be none. */
+/** Shows the screen of a tenant that exists. For a mistyped name it says so, and does not show an empty screen. */
 export function KnownTenant({ children }: { children: ComponentChildren }) {
   const { tenant = "", screen } = place.value;
   const known = useLoad(async () => {
@@ -19,7 +19,7 @@ export function KnownTenant({ children }: { children: ComponentChildren }) {
     if (tenants.length > 0 || !may("readNames")) return { isKnown: tenants.length > 0 };
     return (await request("readNames", { namespaceId: tenant })).tenant;
   }, [tenant]);
-  // It begins with the first thing that is made in it.
+  // An unknown tenant exists from the first thing that is made in it.
   useRefresh(known.reload, ({ kind }) => kind === "trail" && known.value?.isKnown === false);
   if (known.value?.isKnown !== false) return children;
   // A tenant begins with its first credential, and that is made here.

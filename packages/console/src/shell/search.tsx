@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { request } from "../base/api.ts";
-import { useLoad } from "../base/load.ts";
-import { go, place } from "../base/place.ts";
-import { useSettled } from "../base/settled.ts";
+import { request } from "../shared/api.ts";
+import { useLoad } from "../shared/load.ts";
+import { go, place } from "../shared/place.ts";
+import { useSettled } from "../shared/settled.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ForeignText } from "../parts/foreign-text.tsx";
 import { Problem } from "../parts/states.tsx";
@@ -20,7 +20,8 @@ export function Search({ onClose }: { onClose(): void }) {
   const [chosen, setChosen] = useState(0);
   const settled = useSettled(text.trim(), settleMs);
   const loaded = useLoad(
-    async () => (settled === "" ? undefined : await request("search", { namespaceId: tenant, text: settled })),
+    async (signal) =>
+      settled === "" ? undefined : await request("search", { namespaceId: tenant, text: settled }, signal),
     [tenant, settled],
   );
   const { value: answer, problem } = loaded;
@@ -37,6 +38,8 @@ export function Search({ onClose }: { onClose(): void }) {
     if (event.key === "ArrowDown") setChosen(Math.min(current + 1, found.length - 1));
     else if (event.key === "ArrowUp") setChosen(Math.max(current - 1, 0));
     else if (event.key === "Enter") open(current);
+    // A browser would empty the field first.
+    else if (event.key === "Escape") onClose();
     else return;
     event.preventDefault();
   };
@@ -101,7 +104,7 @@ export function Search({ onClose }: { onClose(): void }) {
 function statusText(text: string, isLoading: boolean, count: number, isPartial: boolean): string {
   if (text === "")
     return "Principals, grants, turns, questions, credentials, tools, resources and traces of this tenant.";
-  if (isLoading && count === 0) return "Looking…";
-  const more = isPartial ? " There is more than was looked at: type more of the name." : "";
+  if (isLoading && count === 0) return "Searching…";
+  const more = isPartial ? " There is more than was searched: type more of the name." : "";
   return count === 0 ? `Nothing is named so.${more}` : more.trim();
 }

@@ -1,23 +1,25 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { may, request } from "../base/api.ts";
-import { live } from "../base/live/live.ts";
-import { addressOf, go, place } from "../base/place.ts";
-import { pageHalf, session } from "../base/session.ts";
-import { isolatedText, principalText } from "../base/words.ts";
+import { may, signOut } from "../shared/api.ts";
+import { live } from "../shared/events/live.ts";
+import { addressOf, go, place } from "../shared/place.ts";
+import { session } from "../shared/session.ts";
+import { isolatedText, principalText } from "../shared/words.ts";
 import { ForeignText } from "../parts/foreign-text.tsx";
 import { Link } from "../parts/link.tsx";
 import { Time } from "../parts/time.tsx";
 import { screens } from "../screens/screens.ts";
 import { Icon, Mark } from "./icons.tsx";
+import { useLate } from "./late.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 import { TenantSwitch } from "./tenant-switch.tsx";
 
-/** The frame of every screen: where one is, what waits, whether the page is live, and who is looking. */
+/** The frame of every screen: where one is, what waits, whether the page is live, and who is signed in. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { tenant = "", screen } = place.value;
   const [isOpen, setOpen] = useState(false);
   const waiting = live.waiting.value ?? 0;
+  const withdrawn = live.withdrawn.value.length;
   const title = screens.find(({ name }) => name === screen)?.title ?? "Not found";
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · ${isolatedText(tenant)} · Turnpike`;
@@ -48,7 +50,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             onClick={() => setOpen(!isOpen)}
           >
             {title}
-            {waiting > 0 && <Waiting count={waiting} />}
+            {waiting > 0 && <Badge count={waiting} what="waiting" />}
             <svg class="chevron" viewBox="0 0 10 10" aria-hidden="true">
               <path d="M2 3.5 5 6.5 8 3.5" />
             </svg>
@@ -62,7 +64,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
                 <Link key={name} to={addressOf([name])} isCurrent={name === screen} onFollow={() => setOpen(false)}>
                   <Icon name={name} />
                   {text}
-                  {name === "questions" && waiting > 0 && <Waiting count={waiting} />}
+                  {name === "questions" && waiting > 0 && <Badge count={waiting} what="waiting" />}
+                  {name === "tools" && withdrawn > 0 && <Badge count={withdrawn} what="changed" />}
                 </Link>
               ))}
           </nav>
@@ -77,31 +80,22 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-function Waiting({ count }: { count: number }) {
+function Badge({ count, what }: { count: number; what: string }) {
   return (
     <span class="badge">
       {count}
-      <span class="hidden"> waiting</span>
+      <span class="hidden"> {what}</span>
     </span>
   );
 }
 
-/** How long the stream may be closed before the page says so: opening it and opening it again take a moment. */
-const patienceMs = 4000;
-
 /** Says that the page is not live. It lies over the page, so that nothing moves when it comes and goes. */
 function NotLive() {
-  const isOpen = live.isOpen.value;
-  const [isLate, setLate] = useState(false);
-  useEffect(() => {
-    setLate(false);
-    const timer = setTimeout(() => setLate(!isOpen), patienceMs);
-    return () => clearTimeout(timer);
-  }, [isOpen]);
+  const isLate = useLate(live.isOpen.value);
   return (
     <div role="status">
-      {isLate && !isOpen && (
-        <p class="not-live">Not live: the event stream is not open. What you see may be old; the page keeps trying.</p>
+      {isLate && (
+        <p class="not-live">Not live: the event stream is not open. What you see may be old; the page tries again.</p>
       )}
     </div>
   );
@@ -112,9 +106,7 @@ function Visitor() {
   if (current === undefined) return null;
   const { operator, host, expiresAt } = current;
   const leave = async (): Promise<void> => {
-    await request("endSession", {}).catch(() => {});
-    pageHalf.write("");
-    session.current.value = undefined;
+    await signOut();
     go("/console/", "replace");
   };
   return (

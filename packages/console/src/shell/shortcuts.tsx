@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { meaningOf, takesLetters } from "../base/keys.ts";
+import { meaningOf, takesLetters } from "../shared/keys.ts";
 import { KeyHelp } from "./key-help.tsx";
 import { Search } from "./search.tsx";
 import { walkList } from "./walk-list.ts";

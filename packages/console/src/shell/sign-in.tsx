@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useAct } from "../base/act.ts";
-import { signIn } from "../base/api.ts";
+import { useAct } from "../shared/act.ts";
+import { signIn } from "../shared/api.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Problem } from "../parts/states.tsx";
 import { Mark } from "./icons.tsx";

@@ -1,14 +1,14 @@
 import { useEffect } from "preact/hooks";
-import { request } from "../base/api.ts";
-import { usePages } from "../base/pages.ts";
-import { addressOf, go } from "../base/place.ts";
+import { request } from "../shared/api.ts";
+import { usePages } from "../shared/pages.ts";
+import { addressOf, go } from "../shared/place.ts";
 import { ForeignText } from "../parts/foreign-text.tsx";
 import { Link } from "../parts/link.tsx";
 import { ListEnd } from "../parts/list-end.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Mark } from "./icons.tsx";
 
-/** Which tenant to look at. Whoever has one only goes straight there. */
+/** Which tenant to show. An operator of one tenant goes straight there. */
 export function TenantChoice() {
   const tenants = usePages(async (cursor) => {
     const page = await request("listTenants", { limit: 100, cursor });

@@ -1,11 +1,11 @@
 import { useId } from "preact/hooks";
-import { request } from "../base/api.ts";
-import { useLoad } from "../base/load.ts";
-import { addressOf, go, place } from "../base/place.ts";
-import { session } from "../base/session.ts";
-import { isolatedText } from "../base/words.ts";
+import { request } from "../shared/api.ts";
+import { useLoad } from "../shared/load.ts";
+import { addressOf, go, place } from "../shared/place.ts";
+import { session } from "../shared/session.ts";
+import { isolatedText } from "../shared/words.ts";
 
-/** The tenant that is looked at; where there are several, a choice of them that stays on the same screen. */
+/** The tenant that is shown; where there are several, a choice of them that stays on the same screen. */
 export function TenantSwitch() {
   const { tenant = "", screen } = place.value;
   const id = useId();

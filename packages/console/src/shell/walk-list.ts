@@ -1,9 +1,9 @@
-import { rowAfter } from "../base/keys.ts";
+import { rowAfter } from "../shared/keys.ts";
 
-/** Everything that is a row of a list: of a table, of a list, of a picture, and what reads more of it. */
+/** The rows that the keys walk over: of tables, lists and trees, and the buttons that read more rows. */
 const rowsOf = "tbody > tr, ul > li, ol > li, [role=treeitem], button.more";
 
-/** What of a row is opened by Enter: its link, or what unfolds it. A row without either is only walked over. */
+/** The part of a row that Enter opens: its link or its button that unfolds it. Without one the row itself gets the focus. */
 function targetOf(row: HTMLElement | SVGElement): HTMLElement | SVGElement {
   if (row.matches("button, [role=treeitem]")) return row;
   return row.querySelector<HTMLElement>("a[href], button[aria-expanded]") ?? row;
@@ -12,7 +12,7 @@ function targetOf(row: HTMLElement | SVGElement): HTMLElement | SVGElement {
 /** Puts the focus on the next row of the lists of the screen, or on the one before. */
 export function walkList(main: Element, meaning: "next" | "previous"): void {
   const all = [...main.querySelectorAll<HTMLElement | SVGElement>(rowsOf)];
-  // A row that has rows of its own stands for those.
+  // A row with rows inside is skipped, because the inner rows are walked over.
   const rows = all.filter((row) => row.checkVisibility() && row.querySelector("tbody > tr, ul > li, ol > li") === null);
   const current = rows.findLastIndex((row) => row.contains(document.activeElement));
   const wanted = rowAfter(current, rows.length, meaning);

@@ -11,7 +11,7 @@ import { createAccessGuard } from "./access-guard.ts";
 import { authenticate, type Caller } from "./authenticate.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 
-const gone = { stands: false };
+const gone = { isActive: false };
 
 function bearing(token: string): Headers {
   return new Headers({ authorization: `Bearer ${token}` });
@@ -48,26 +48,26 @@ function guarded(database: Database) {
 describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  test("goes on when its credential gets another token, while what was opened with the old one does not", async () => {
+  test("continues when its credential gets another token, while what was opened with the old one does not", async () => {
     const { stores, time, check, during, started } = guarded(await open());
     const { id, caller, running } = await started(newTenant());
     await during(caller, running, async () => {
       expect(await caller.isStillAdmitted(time.now)).toBe(true);
       await stores.credentials.rotate(id, time.now);
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
       expect(await caller.isStillAdmitted(time.now)).toBe(false);
     });
   });
 
-  test("stands while its credential does, with the namespaces that are on now", async () => {
+  test("is active while its credential is, with the namespaces that are on now", async () => {
     const { stores, check, during, started } = guarded(await open());
     const { caller, running } = await started(newTenant());
     await during(caller, running, async () => {
-      expect(await check(running)).toEqual({ stands: true, enabledToolNamespaces: [] });
+      expect(await check(running)).toEqual({ isActive: true, enabledToolNamespaces: [] });
       await stores.settings.applyUpdate(running, { enable: ["files", "messages"] }, neverAborted);
-      expect(await check(running)).toEqual({ stands: true, enabledToolNamespaces: ["files", "messages"] });
+      expect(await check(running)).toEqual({ isActive: true, enabledToolNamespaces: ["files", "messages"] });
       await stores.settings.applyUpdate(running, { disable: ["files"] }, neverAborted);
-      expect(await check(running)).toEqual({ stands: true, enabledToolNamespaces: ["messages"] });
+      expect(await check(running)).toEqual({ isActive: true, enabledToolNamespaces: ["messages"] });
     });
     expect.assertions(3);
   });
@@ -76,7 +76,7 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const { stores, time, check, during, started } = guarded(await open());
     const { id, caller, running } = await started(newTenant());
     await during(caller, running, async () => {
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
       await stores.credentials.revoke(id, noon.toISOString());
       expect(await check(running)).toEqual(gone);
       time.now = new Date(0);
@@ -89,7 +89,7 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const { time, check, during, started } = guarded(await open());
     const { caller, running } = await started(newTenant(), "2026-01-01T12:00:01Z");
     await during(caller, running, async () => {
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
       time.now = new Date(noon.getTime() + 1000);
       expect(await check(running)).toEqual(gone);
     });
@@ -109,7 +109,7 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     expect.assertions(1);
   });
 
-  test("is nobody's before the turn, after it, and in a turn of another name, actor or tenant", async () => {
+  test("belongs to no caller before the turn, after it, and in a turn of another name, actor or tenant", async () => {
     const { check, during, started } = guarded(await open());
     const { caller, running } = await started(newTenant());
     const { executionId: _none, ...noTurn } = running;
@@ -122,20 +122,20 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
         noTurn,
       ];
       for (const other of others) expect(await check(other)).toEqual(gone);
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
     });
     expect(await check(running)).toEqual(gone);
     expect.assertions(7);
   });
 
-  test("is nobody's after a turn that failed", async () => {
+  test("belongs to no caller after a turn that failed", async () => {
     const { check, during, started } = guarded(await open());
     const { caller, running } = await started(newTenant());
     await expect(during(caller, running, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await check(running)).toEqual(gone);
   });
 
-  test("is nobody's in a turn that nobody is known to have started", async () => {
+  test("belongs to no caller in a turn without a known caller", async () => {
     const { check, during, started } = guarded(await open());
     const { running } = await started(newTenant());
     await during(undefined, running, async () => expect(await check(running)).toEqual(gone));
@@ -179,7 +179,7 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const caller = await callerByJwt(jwt, await provider.sign());
     const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
     await during(caller, running, async () => {
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
       writeFileSync(config.jwks, JSON.stringify({ keys: [] }));
       ms = 300_000;
       expect(await check(running)).toEqual(gone);
@@ -211,7 +211,7 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const caller = await callerByJwt(createJwtVerifier(trusting(provider)), await provider.sign());
     const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
     await during(caller, running, async () => {
-      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await check(running)).toMatchObject({ isActive: true });
       time.now = new Date(noon.getTime() + 3_600_000);
       expect(await check(running)).toEqual(gone);
     });
@@ -226,9 +226,9 @@ test("what another host revokes or switches off counts at the next call", async 
   const { id, caller, running } = await started(newTenant());
   await stores.settings.applyUpdate(running, { enable: ["files"] }, neverAborted);
   await during(caller, running, async () => {
-    expect(await check(running)).toEqual({ stands: true, enabledToolNamespaces: ["files"] });
+    expect(await check(running)).toEqual({ isActive: true, enabledToolNamespaces: ["files"] });
     await others.settings.applyUpdate(running, { disable: ["files"] }, neverAborted);
-    expect(await check(running)).toEqual({ stands: true, enabledToolNamespaces: [] });
+    expect(await check(running)).toEqual({ isActive: true, enabledToolNamespaces: [] });
     await others.credentials.revoke(id, noon.toISOString());
     expect(await check(running)).toEqual(gone);
   });

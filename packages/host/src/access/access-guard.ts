@@ -26,13 +26,13 @@ export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard 
   return {
     async check(context) {
       const caller = running.get(turnKey(context, context.executionId));
-      if (caller === undefined) return { stands: false };
+      if (caller === undefined) return { isActive: false };
       const { namespaceId, actor } = context;
-      const [stands, enabledToolNamespaces] = await Promise.all([
-        caller.stands(clock()),
+      const [isActive, enabledToolNamespaces] = await Promise.all([
+        caller.isValidAt(clock()),
         settings.enabled(namespaceId, actor),
       ]);
-      return stands ? { stands, enabledToolNamespaces } : { stands };
+      return isActive ? { isActive, enabledToolNamespaces } : { isActive };
     },
     watchTurns: (api) => ({
       ...api,

@@ -1,7 +1,8 @@
-import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
+import { type CredentialRecord, operatorsTenant } from "../admin-contract/index.ts";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { principalKey } from "turnpike/contracts";
-import { adminTokenFile, writePrivateFile } from "../base/index.ts";
+import { adminTokenFile, writePrivateFile } from "../shared/index.ts";
+import type { DatabaseSettings } from "../storage/index.ts";
 import type { CredentialStore } from "./credential-store.ts";
 import { createOperator, isAdminOfAll, operatorScope, type Operator } from "./operator.ts";
 import { freshId } from "./secrets.ts";
@@ -24,18 +25,18 @@ export type OperatorToken =
  */
 export async function ensureAdminToken(
   stores: { credentials: CredentialStore; audit: AuditSink },
-  config: { database: string; admin: { tokenFile: boolean } },
+  config: { database: DatabaseSettings; admin: { tokenFile: boolean } },
   { isNewWanted = false }: { isNewWanted?: boolean } = {},
 ): Promise<OperatorToken> {
   const { credentials, audit } = stores;
   const file = adminTokenFile(config.database);
-  const kept = await credentials.verify(existsSync(file) ? readFileSync(file, "utf8").trim() : "", new Date());
-  const isKept = kept !== undefined && isAdminOfAll(operatorScope(kept.access));
+  const inFile = await credentials.verify(existsSync(file) ? readFileSync(file, "utf8").trim() : "", new Date());
+  const isInFile = inFile !== undefined && isAdminOfAll(operatorScope(inFile.access));
   const who = { id: "host", actor: host, role: "admin", requestId: crypto.randomUUID() } as const;
   const self = createOperator(who, audit, () => {});
 
   if (config.admin.tokenFile) {
-    if (isKept && !isNewWanted) chmodSync(file, 0o600);
+    if (isInFile && !isNewWanted) chmodSync(file, 0o600);
     else
       writePrivateFile(
         file,
@@ -44,13 +45,13 @@ export async function ensureAdminToken(
     return { kind: "in file", file };
   }
   // The file may hold the token of another database in the same folder. This host must not remove that one.
-  const isKnown = !isKept && (await validAdmins(credentials)).length > 0;
+  const isKnown = !isInFile && (await validAdmins(credentials)).length > 0;
   if (isKnown && !isNewWanted) return { kind: "shown before" };
-  // Anybody who can read the folder may have read the token in the file, so it is revoked too.
-  const before = new Set([...(isNewWanted ? await ownTokens(credentials) : []), ...(isKept ? [kept.id] : [])]);
+  // Any user who can read the folder may have read the token in the file, so it is revoked too.
+  const before = new Set([...(isNewWanted ? await ownTokens(credentials) : []), ...(isInFile ? [inFile.id] : [])]);
   const token = await replaceToken(credentials, self, [...before]);
-  if (isKept) rmSync(file);
-  return { kind: "shown once", token, ...(isKept && { removedFile: file }) };
+  if (isInFile) rmSync(file);
+  return { kind: "shown once", token, ...(isInFile && { removedFile: file }) };
 }
 
 /** Makes a token, and then revokes those that it replaces. */

@@ -1,5 +1,5 @@
 /**
- * The codes with which whoever sends a request may be refused before it is looked at, by what has to be known of them: a
+ * The codes with which a sender may be refused before the request is read, by what has to be known of the sender: a
  * credential that is valid, the context that it acts in, or that it is an operator's. The API description has these lists.
  */
 export const admissionErrors = {

@@ -9,15 +9,15 @@ import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
   readonly credential: Credential;
-  /** Of a token that somebody else issued: until when it lasts. */
+  /** Of a token that an identity provider issued: until when it lasts. */
   readonly foreign?: { lastsUntil: string } | undefined;
   /** Of a caller who is known by a certificate alone: the credential as it is now. */
   readonly presented?: PresentedCredential | undefined;
-  /** Whether the credential is still valid at a later moment. Throws when that cannot be established. */
-  stands(now: Date): Promise<boolean>;
+  /** Whether the credential is still valid at a later instant. Throws when that cannot be established. */
+  isValidAt(now: Date): Promise<boolean>;
   /**
-   * Whether the very token, certificate or session that was sent still admits its sender. What they follow ends with it; what they
-   * have begun goes on as long as the credential is valid, also when it has another token by then.
+   * Whether the token, certificate or session that was sent still admits its sender. Streams end when it does not. Turns that were
+   * begun with it continue as long as the credential is valid, also after its token was rotated.
    */
   isStillAdmitted(now: Date): Promise<boolean>;
 }
@@ -27,7 +27,7 @@ export interface AuthenticationPorts {
   credentials: CredentialStore;
   /** Absent where only credentials of this host are accepted. */
   jwt?: JwtVerifier | undefined;
-  /** Whether a tenant was deleted: nobody is a caller of it then, whatever their token says. */
+  /** Whether a tenant was deleted: it has no callers then, whatever their tokens say. */
   isDeleted?: ((namespaceId: string) => Promise<boolean>) | undefined;
   clock: () => Date;
 }
@@ -46,7 +46,7 @@ export async function authenticate(
   throw unauthenticated(`Send ${expected}: authorization: Bearer <token>.`);
 }
 
-/** 401: nobody is known by what was sent. */
+/** 401: what was sent identifies no caller. */
 export function unauthenticated(message: string): ServiceHttpError {
   const headers = { "www-authenticate": 'Bearer realm="turnpike"' };
   return new ServiceHttpError(401, "unauthenticated", message, { headers });
@@ -64,7 +64,7 @@ async function findLivingCaller(ports: AuthenticationPorts, headers: RequestHead
     credential,
     foreign,
     presented,
-    stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later),
+    isValidAt: async (later) => !(await isDeleted(namespaceId)) && caller.isValidAt(later),
     isStillAdmitted: async (later) => !(await isDeleted(namespaceId)) && caller.isStillAdmitted(later),
   };
 }
@@ -75,7 +75,7 @@ async function findCaller(
 ): Promise<Caller | undefined> {
   const { certificate } = headers;
   const now = clock();
-  // Whoever sends an authorization is who it says, or nobody.
+  // A sent authorization header decides alone who the caller is: when it is not valid, the certificate does not count.
   if (certificate !== undefined && headers.get("authorization") === null) {
     requireOwnPage(headers);
     requirePageOfConnection(headers);
@@ -85,7 +85,7 @@ async function findCaller(
     return {
       credential,
       presented,
-      stands: (later) => credentials.stands(credential.id, later),
+      isValidAt: (later) => credentials.isValidAt(credential.id, later),
       isStillAdmitted: async (later) => (await credentials.verifyAgain(presented, later)) !== undefined,
     };
   }
@@ -95,7 +95,7 @@ async function findCaller(
     if (credential === undefined) return undefined;
     return {
       credential,
-      stands: (later) => credentials.stands(credential.id, later),
+      isValidAt: (later) => credentials.isValidAt(credential.id, later),
       isStillAdmitted: async (later) => (await credentials.verify(token, later, certificate)) !== undefined,
     };
   }
@@ -104,7 +104,7 @@ async function findCaller(
 
 /**
  * Refuses what a page of another origin asked for. Cookies know no ports, and a certificate is shown whichever page asks: such a
- * page could read nothing, but it could change something, or use up the streams and the requests of whoever opened it.
+ * page could read nothing, but it could change something, or use up the streams and the requests of the operator who opened it.
  */
 export function requireOwnPage(headers: RequestHeaders): void {
   const site = headers.get("sec-fetch-site") ?? "none";
@@ -122,7 +122,7 @@ function foreignPage(): ServiceHttpError {
   return new ServiceHttpError(403, "permission_denied", message);
 }
 
-/** Turns an outage of a store or a key set into `503`. Nobody is admitted while it lasts. */
+/** Turns an outage of a store or a key set into `503`. The host admits no caller while it lasts. */
 export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -142,15 +142,15 @@ async function callerByJwt(
 ): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
   if (credential === undefined || !isUsableOver(credential.access, shown, now)) return undefined;
-  const stands = async (later: Date): Promise<boolean> => (await jwt.verify(token, later)) !== undefined;
-  return { credential, foreign: foreignOf(token), stands, isStillAdmitted: stands };
+  const isValidAt = async (later: Date): Promise<boolean> => (await jwt.verify(token, later)) !== undefined;
+  return { credential, foreign: foreignOf(token), isValidAt, isStillAdmitted: isValidAt };
 }
 
-/** The last moment that is written with four digits for the year, and so compares with others as text. */
-const lastMoment = Date.parse("9999-12-31T23:59:59.999Z");
+/** The last instant that is written with four digits for the year, and so compares with others as text. */
+const lastInstant = Date.parse("9999-12-31T23:59:59.999Z");
 
 /** Until when a token lasts. It was verified, so it says so. */
 function foreignOf(token: string): { lastsUntil: string } {
   const { exp } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number };
-  return { lastsUntil: new Date(Math.min(exp * 1000, lastMoment)).toISOString() };
+  return { lastsUntil: new Date(Math.min(exp * 1000, lastInstant)).toISOString() };
 }

@@ -1,5 +1,5 @@
 import type { AuditSink } from "turnpike/kernel";
-import { operatorsTenant } from "../management/index.ts";
+import { operatorsTenant } from "../admin-contract/index.ts";
 import { unauthenticated } from "./authenticate.ts";
 import { type ClientCertificate, isUsableOver } from "./client-certificate.ts";
 import { type CredentialStore, presentedBy } from "./credential-store.ts";
@@ -33,7 +33,7 @@ export async function beginSession(
   const metadata = { session: id, ...(proof.codeId !== undefined && { code: proof.codeId }) };
   const begun = await operator.change({ ...changeOf(operator, "session.create"), metadata }, async () => {
     const made = await sessions.begin(id, proof, now);
-    // Somebody used the code in this moment.
+    // Another request used the code at the same instant.
     if (made === undefined) throw unauthenticated(refusal);
     return made;
   });
@@ -87,7 +87,7 @@ export async function createCodeFor(
   return createCode({ sessions }, { ...operator, presented: presentedBy(token) }, now);
 }
 
-/** Where the link with a code leads. Nobody sees what is behind the `#`: no server, no log. */
+/** Where the link with a code leads. Browsers send what is behind the `#` to no server, so no log has it. */
 export function consoleLink(origin: string, code: string): string {
   return `${origin}/console/#code=${code}`;
 }

@@ -80,7 +80,7 @@ describe.each(databaseKinds)("a credential that names a client certificate, on %
     expect(await ask(sent(undefined, shown))).toBe(other.id);
   });
 
-  test("is nobody by the certificate alone where so many name it that not all are looked at", async () => {
+  test("is not identified by the certificate alone where so many name it that not all are read", async () => {
     const { credentials, shown, create, ask } = await world();
     const expiresAt = noon.toISOString();
     const expired: { id: string }[] = [];
@@ -92,12 +92,12 @@ describe.each(databaseKinds)("a credential that names a client certificate, on %
     expect(await ask(sent(undefined, shown))).toBe(id);
   });
 
-  test("does not count where an authorization was sent that is somebody else's or nobody's", async () => {
+  test("does not count where an authorization was sent that is another caller's or not valid", async () => {
     const { credentials, shown, create, ask } = await world();
     await create();
     const plain = await credentials.create({ namespaceId: newTenant(), access });
     expect(await ask(sent(plain.token, shown))).toBe(plain.id);
-    await expect(ask(sent("tp_nobody", shown))).rejects.toMatchObject(refused);
+    await expect(ask(sent("tp_unknown", shown))).rejects.toMatchObject(refused);
     const basic = new Headers({ authorization: "Basic YTpi" });
     await expect(ask({ get: (name) => basic.get(name), certificate: shown })).rejects.toMatchObject(refused);
   });
@@ -127,15 +127,15 @@ describe("a browser that shows a client certificate", () => {
     { page: "another port of this machine", headers: { "sec-fetch-site": "same-site" } },
     { page: "another site, in a browser that says no more", headers: { origin: "https://evil.example" } },
     { page: "this host without TLS", headers: { origin: "http://gate.example:8443" } },
-    { page: "nobody who can be told", headers: { origin: "null" } },
+    { page: "an unknown origin", headers: { origin: "null" } },
   ])
-    test(`is nobody for a page of ${row.page}, unless the page has a token`, async () => {
+    test(`is not admitted for a page of ${row.page}, unless the page has a token`, async () => {
       const { id, token, ask } = await world();
       await expect(ask(row.headers)).rejects.toMatchObject({ status: 403, code: "permission_denied" });
       expect(await ask({ ...row.headers, authorization: `Bearer ${token}` })).toBe(id);
     });
 
-  test("is the bearer for a page of this host, and for whoever opens a link", async () => {
+  test("is the bearer for a page of this host, and for a person who opens a link", async () => {
     const { id, ask } = await world();
     expect(await ask({ origin: "https://gate.example:8443", "sec-fetch-site": "same-origin" })).toBe(id);
     expect(await ask({ "sec-fetch-site": "none" })).toBe(id);
@@ -183,7 +183,7 @@ describe("an operator whose credential names a client certificate", () => {
     }
   });
 
-  test("goes on in a session over a connection that shows it, and over no other", async () => {
+  test("is used in a session over a connection that shows it, and over no other", async () => {
     const { bob, shown, signIn, enter } = await world();
     const halves = await signIn({ token: bob.token }, shown);
     expect((await enter(halves, shown)).id).toBe(bob.id);
@@ -197,9 +197,9 @@ describe("an operator whose credential names a client certificate", () => {
     const { record, session } = await enter(halves, shown);
     const { caller, facts } = record;
     expect(facts).toEqual({ tenant: "operators", credentialId: bob.id });
-    expect([caller?.credential.id, await caller?.stands(noon)]).toEqual([bob.id, true]);
+    expect([caller?.credential.id, await caller?.isValidAt(noon)]).toEqual([bob.id, true]);
     await stores.sessions.end(session?.id ?? "");
-    expect(await caller?.stands(noon)).toBe(false);
+    expect(await caller?.isValidAt(noon)).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { X509Certificate } from "node:crypto";
-import type { CredentialAccess } from "../management/index.ts";
+import type { CredentialAccess } from "../admin-contract/index.ts";
 
 /** The certificate that the other side of a connection has proved to hold, issued by an authority that this host trusts. */
 export interface ClientCertificate {
@@ -17,7 +17,7 @@ export function describeCertificate(certificate: X509Certificate): ClientCertifi
 
 /**
  * The names in the text that Node makes of them, such as `DNS:a, URI:spiffe://b/c`. A name that could be read as several is
- * quoted there; nobody has such a name for good reasons, so a certificate with one has its fingerprint alone.
+ * quoted there; no honest certificate needs such a name, so one that has it is known by its fingerprint alone.
  */
 function alternativeNames(text: string): string[] {
   if (text.includes('"')) return [];

@@ -73,7 +73,7 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     { name: "nothing at all", change: () => "" },
     { name: "the hash for the secret", change: (token: string) => `${token.slice(0, 20)}${sha256(token.slice(-64))}` },
   ]) {
-    test(`a token with ${row.name} is nobody's`, async () => {
+    test(`a token with ${row.name} is not valid`, async () => {
       const { credentials } = openStores(await open());
       const { token } = await credentials.create({ namespaceId: "tenant-1", access });
       expect(await credentials.verify(row.change(token), at(now))).toBeUndefined();
@@ -86,21 +86,21 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     { name: "when it expires", when: "2026-01-01T12:00:00.000Z", isGood: false },
     { name: "after it expired", when: "2027-01-01T00:00:00.000Z", isGood: false },
   ]) {
-    test(`a token is ${row.isGood ? "good" : "nobody's"} ${row.name}`, async () => {
+    test(`a token is ${row.isGood ? "good" : "not valid"} ${row.name}`, async () => {
       const { credentials } = openStores(await open());
       const { token } = await credentials.create({ namespaceId: "tenant-1", access, expiresAt: now });
       expect((await credentials.verify(token, at(row.when))) !== undefined).toBe(row.isGood);
     });
   }
 
-  test("a revoked token is nobody's from the next call on, and the others stay good", async () => {
+  test("a revoked token is not valid from the next call on, and the others stay good", async () => {
     const { credentials } = openStores(await open());
     const gone = await credentials.create({ namespaceId: "tenant-1", access });
-    const kept = await credentials.create({ namespaceId: "tenant-1", access });
+    const other = await credentials.create({ namespaceId: "tenant-1", access });
     expect(await credentials.verify(gone.token, at(now))).toBeDefined();
     expect(await credentials.revoke(gone.id, now)).toBe(true);
     expect(await credentials.verify(gone.token, at(now))).toBeUndefined();
-    expect(await credentials.verify(kept.token, at(now))).toBeDefined();
+    expect(await credentials.verify(other.token, at(now))).toBeDefined();
   });
 
   test("a revocation holds at once, also where the clock is behind", async () => {
@@ -118,7 +118,7 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     expect(await credentials.verify(token, at("2026-06-01T00:00:00Z"))).toBeUndefined();
   });
 
-  test("a credential that was presented is the same later, unless it was rotated or nobody has it", async () => {
+  test("a credential that was presented is the same later, unless it was rotated or does not exist", async () => {
     const { credentials } = openStores(await open());
     const { id, token } = await credentials.create({ namespaceId: "tenant-1", access });
     const presented = presentedBy(token);
@@ -150,7 +150,7 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
   });
 
   for (const id of ["", "0".repeat(16), "nul\0", "\ud800", "%"]) {
-    test(`the id ${JSON.stringify(id)} is nobody's: there is nothing to find and nothing to revoke`, async () => {
+    test(`the id ${JSON.stringify(id)} is not valid: there is nothing to find and nothing to revoke`, async () => {
       const { credentials } = openStores(await open());
       expect(await credentials.find(id)).toBeUndefined();
       expect(await credentials.revoke(id, now)).toBe(false);
@@ -197,11 +197,11 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
   test("a revoked token and a wrong secret are read as often as an unknown id, also when they are known", async () => {
     const { database, statements } = recordStatements(await open());
     const { credentials } = openStores(database);
-    const kept = await credentials.create({ namespaceId: "tenant-1", access });
+    const other = await credentials.create({ namespaceId: "tenant-1", access });
     const gone = await credentials.create({ namespaceId: "tenant-1", access });
     await credentials.revoke(gone.id, now);
     const reads: string[][] = [];
-    for (const token of [`tp_${"0".repeat(16)}_${"0".repeat(64)}`, gone.token, `tp_${kept.id}_${"0".repeat(64)}`]) {
+    for (const token of [`tp_${"0".repeat(16)}_${"0".repeat(64)}`, gone.token, `tp_${other.id}_${"0".repeat(64)}`]) {
       await credentials.verify(token, at(now));
       statements.length = 0;
       expect(await credentials.verify(token, at(now))).toBeUndefined();
@@ -213,7 +213,7 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
   });
 });
 
-test("a token revoked through one host is nobody's on the next call on another", async () => {
+test("a token revoked through one host is not valid on the next call on another", async () => {
   const [here, there] = (await openPair()).map((database) => openStores(database).credentials);
   const made = await here?.create({ namespaceId: "tenant-1", access });
   expect(await there?.verify(made?.token ?? "", at(now))).toBeDefined();

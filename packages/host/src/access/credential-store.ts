@@ -1,13 +1,14 @@
 import type { Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import {
+  type ClosedEscalation,
   type CredentialAccess,
   CredentialAccessSchema,
   type CredentialRecord,
   operatorsTenant,
-} from "../management/index.ts";
+} from "../admin-contract/index.ts";
 import { type ClientCertificate, isCurrent, isUsableOver } from "./client-certificate.ts";
 import { createCredentialUses } from "./credential-uses.ts";
 import { isAdminOfAll, operatorScope } from "./operator.ts";
@@ -20,13 +21,13 @@ export interface Credential {
   access: CredentialAccess;
 }
 
-/** A credential as somebody presented it: once it is rotated, its secret has another hash. */
+/** A credential as a caller presented it: once it is rotated, its secret has another hash. */
 export interface PresentedCredential {
   id: string;
   secretHash: string;
 }
 
-/** The credentials of every tenant. Only hashes of their secrets are kept. */
+/** The credentials of every tenant. Only hashes of their secrets are stored. */
 export interface CredentialStore {
   /** Makes a credential and returns its token, which is stored nowhere. Throws when no column can store the tenant's name. */
   create(options: {
@@ -34,7 +35,7 @@ export interface CredentialStore {
     namespaceId: string;
     access: CredentialAccess;
     expiresAt?: string;
-    /** Whether the certificate that it names does not stand for it alone: then its token is always needed. */
+    /** Whether its token is always needed, because the certificate that it names does not suffice alone. */
     isTokenNeeded?: boolean;
   }): Promise<{ id: string; token: string }>;
   /**
@@ -42,13 +43,13 @@ export interface CredentialStore {
    * which is not the one shown.
    */
   verify(token: string, now: Date, shown?: ClientCertificate): Promise<Credential | undefined>;
-  /** The credential that a certificate alone stands for; undefined when there is none, or more than one. */
+  /** The credential that a certificate alone identifies; undefined when there is none, or more than one. */
   verifyCertificate(
     shown: ClientCertificate,
     now: Date,
   ): Promise<{ credential: Credential; presented: PresentedCredential } | undefined>;
   /** Whether a credential that was presented before is still valid. Throws when that cannot be read. */
-  stands(id: string, now: Date): Promise<boolean>;
+  isValidAt(id: string, now: Date): Promise<boolean>;
   /** The same credential later; undefined when it is no longer valid, or was rotated since. */
   verifyAgain(presented: PresentedCredential, now: Date): Promise<Credential | undefined>;
   /** What is known of a credential, except for its secret, which is not stored. */
@@ -61,11 +62,11 @@ export interface CredentialStore {
   }): Promise<CredentialRecord[]>;
   /**
    * Revokes a credential at once and for good; false when there is none to revoke. `also` is done in the same transaction, for
-   * one that was revoked before, too.
+   * one that was revoked before, too, with the escalations that were closed because they were made with it.
    */
   revoke(id: string, at: string, also?: InTransaction): Promise<boolean>;
   /**
-   * Revokes a credential unless nobody else would be an admin of all tenants then. Of two that are revoked at the same time,
+   * Revokes a credential unless it is the last admin of all tenants. Of two that are revoked at the same time,
    * also through two hosts, one stays.
    */
   revokeUnlessLastAdmin(
@@ -73,14 +74,19 @@ export interface CredentialStore {
     at: string,
     also?: InTransaction,
   ): Promise<"revoked" | "revoked before" | "last admin">;
-  /** Gives a credential another token, at once: the one before is nobody's. Undefined for one that is not valid. */
+  /** Gives a credential another token, at once: the one before is no longer valid. Undefined for one that is not valid. */
   rotate(id: string, now: Date): Promise<string | undefined>;
   /** Writes when credentials were last used, as far as that was noted since the last time. */
   writeUses(): Promise<void>;
 }
 
 /** What is done together with a change of credentials. */
-type InTransaction = (transaction: Transaction<Schema>) => Promise<unknown>;
+type InTransaction = (transaction: Transaction<Schema>, closed: readonly ClosedEscalation[]) => Promise<unknown>;
+
+export interface CredentialStoreOptions {
+  /** Called when a credential is revoked, in its transaction; closes the escalations that were made with it. */
+  onRevoked?: (transaction: Transaction<Schema>, id: string, at: string) => Promise<readonly ClosedEscalation[]>;
+}
 
 interface Stored extends Credential, Validity {
   secretHash: string;
@@ -89,7 +95,7 @@ interface Stored extends Credential, Validity {
 type Validity = Pick<Schema["credentials"], "expires_at" | "revoked_at">;
 
 /** The credential to compare with when the id is unknown, so that this takes as long as a wrong secret. */
-const nobody: Stored = {
+const noCredential: Stored = {
   id: "",
   namespaceId: "",
   access: {
@@ -103,9 +109,10 @@ const nobody: Stored = {
 };
 
 export function createCredentialStore(
-  { db, reports }: Database,
+  { db, reporting }: Database,
   cache: ReadCache,
   revisions: Revisions,
+  { onRevoked = () => Promise.resolve([]) }: CredentialStoreOptions = {},
 ): CredentialStore {
   const read = async (id: string): Promise<Stored | undefined> => {
     const row = await db.selectFrom("credentials").selectAll().where("id", "=", id).executeTakeFirst();
@@ -133,15 +140,17 @@ export function createCredentialStore(
       .where("id", "=", columnText(id))
       .where("revoked_at", "is", null)
       .executeTakeFirst();
-    await also?.(transaction);
-    return numUpdatedRows > 0n;
+    const isRevoked = numUpdatedRows > 0n;
+    const closed = isRevoked ? await onRevoked(transaction, id, at) : [];
+    await also?.(transaction, closed);
+    return isRevoked;
   };
   const uses = createCredentialUses({ db });
-  const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
+  const cached = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
     cache.get(`credential ${id}`, find);
   return {
     async create({ id = freshId(), namespaceId, access, expiresAt, isTokenNeeded = false }) {
-      if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
+      if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be stored as it is.");
       const secret = freshSecret();
       const row = {
         id,
@@ -165,7 +174,7 @@ export function createCredentialStore(
         isRead = true;
         return read(id);
       };
-      const stored = (await keep(id, find)) ?? nobody;
+      const stored = (await cached(id, find)) ?? noCredential;
       const isSecret = isSameHash(secretHash, stored.secretHash);
       const { namespaceId, access } = stored;
       if (isSecret && isValid(stored, now) && isUsableOver(access, shown, now)) {
@@ -186,12 +195,12 @@ export function createCredentialStore(
       uses.note(id, now);
       return { credential: { id, namespaceId, access }, presented: { id, secretHash } };
     },
-    async stands(id, now) {
-      const stored = await keep(id, () => read(id));
+    async isValidAt(id, now) {
+      const stored = await cached(id, () => read(id));
       return stored !== undefined && isValid(stored, now);
     },
     async verifyAgain({ id, secretHash }, now) {
-      const stored = await keep(id, () => read(id));
+      const stored = await cached(id, () => read(id));
       if (stored === undefined || !isSameHash(secretHash, stored.secretHash) || !isValid(stored, now)) return undefined;
       uses.note(id, now);
       return { id, namespaceId: stored.namespaceId, access: stored.access };
@@ -201,14 +210,14 @@ export function createCredentialStore(
       return row && recordOf(row);
     },
     async list({ namespaceId, after, limit }) {
-      let all = reports.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
+      let all = reporting.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
       if (namespaceId !== undefined) all = all.where("namespace_id", "=", columnText(namespaceId));
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return (await all.execute()).map(recordOf);
     },
     revoke: (id, at, also) => revisions.write((transaction) => revokeIn(transaction, id, at, also)),
     revokeUnlessLastAdmin: (id, at, also) =>
-      // INVARIANT: every write locks the row of the revision first, so nobody else is revoking an admin meanwhile.
+      // INVARIANT: every write locks the row of the revision first, so no other transaction revokes an admin meanwhile.
       revisions.write(async (transaction) => {
         const admins = await validAdmins(transaction, new Date(at));
         if (admins.length === 1 && admins[0] === id) return "last admin";
@@ -230,7 +239,7 @@ export function createCredentialStore(
   };
 }
 
-/** With so many that were not revoked, also expired ones, a certificate alone stands for nobody. */
+/** With so many that were not revoked, also expired ones, a certificate alone identifies no credential. */
 const maxOfCertificate = 100;
 
 function storedOf(row: Schema["credentials"]): Stored {
@@ -244,7 +253,7 @@ function storedOf(row: Schema["credentials"]): Stored {
   };
 }
 
-/** What a token presents. One that is none presents nobody's credential. */
+/** What a token presents. A malformed token presents a credential that does not exist. */
 export function presentedBy(token: string): PresentedCredential {
   const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
   return { id, secretHash: secretHashOf(secret) };
@@ -254,7 +263,7 @@ function tokenOf(id: string, secret: string): string {
   return `tp_${id}_${secret}`;
 }
 
-/** The ids of the credentials with which somebody is an admin of all tenants now. */
+/** The ids of the credentials that are valid now and make their bearer an admin of all tenants. */
 async function validAdmins(transaction: Transaction<Schema>, now: Date): Promise<string[]> {
   const rows = await transaction
     .selectFrom("credentials")

@@ -1,7 +1,7 @@
 import { toHeaderValue, ServiceHttpError, type ServiceApiCallOptions } from "turnpike/http";
 import type { DiscoveryContext } from "turnpike/contracts";
 import type { AuthenticationPorts } from "./authenticate.ts";
-import { callAs } from "./kept-caller.ts";
+import { callAs } from "./stored-caller.ts";
 import type { BearerContexts } from "./resolve-context.ts";
 
 /** What finding the bearer of a credential uses. */
@@ -24,7 +24,7 @@ export interface Bearer {
 
 /**
  * The bearer of a credential of one tenant that is valid now. Throws 404 for one of another tenant as for one that is not
- * there, 409 for one that has expired or was revoked, and 403 for an operator's, which acts for nobody.
+ * there, 409 for one that has expired or was revoked, and 403 for an operator's, which acts for no principal.
  */
 export async function findBearer(
   { credentials, isDeleted, contextOf, clock }: BearerPorts,
@@ -36,7 +36,7 @@ export async function findBearer(
   const isThere = found?.namespaceId === namespaceId && (await isDeleted?.(namespaceId)) !== true;
   if (found === undefined || !isThere)
     throw new ServiceHttpError(404, "not_found", "There is no credential of this id in this tenant.");
-  if (!(await credentials.stands(credentialId, now)))
+  if (!(await credentials.isValidAt(credentialId, now)))
     throw new ServiceHttpError(
       409,
       "conflict",

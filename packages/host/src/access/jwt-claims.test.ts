@@ -99,8 +99,8 @@ describe("claims become a credential", () => {
         senders: [alice],
       },
     },
-    ...[undefined, "", "nobody", [7, null, "robot:x"], {}].map((may_name) => ({
-      name: `a token that is to say whom it may name and says ${JSON.stringify(may_name)} may name nobody`,
+    ...[undefined, "", "unreadable", [7, null, "robot:x"], {}].map((may_name) => ({
+      name: `a token that is to say whom it may name and says ${JSON.stringify(may_name)} may name no sender`,
       mapping: { ...plain, senders: "may_name" },
       claims: { may_name },
       access: {
@@ -156,7 +156,7 @@ describe("claims become a credential", () => {
   }
 });
 
-describe("a token is nobody's when", () => {
+describe("a token is not valid when", () => {
   for (const row of [
     { name: "it has no tenant", claims: { tenant: undefined } },
     { name: "its tenant is the operators' own", claims: { tenant: "operators" } },

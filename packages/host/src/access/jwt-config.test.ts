@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
-import { ConfigError } from "../base/config.ts";
+import { ConfigError } from "../shared/config.ts";
 import { loadConfig } from "../compose/config.ts";
 
 const jwt = { jwks: "keys.json", issuer: "https://id.example", audience: "turnpike" };

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { isLoopback } from "../base/index.ts";
+import { isLoopback } from "../shared/index.ts";
 
-/** Asymmetric algorithms only. With a shared secret, everybody who verifies tokens could also issue them. */
+/** Asymmetric algorithms only. With a shared secret, every verifier of tokens could also issue them. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -51,7 +51,7 @@ export function isKeySetUrl(jwks: string): boolean {
   return /^https?:/i.test(jwks);
 }
 
-/** Somebody who can change keys in transit can sign tokens, so beyond this machine TLS is required. */
+/** An attacker who can change keys in transit can sign tokens, so beyond this machine TLS is required. */
 function isKeySetSafe(jwks: string): boolean {
   if (!isKeySetUrl(jwks)) return true;
   if (!URL.canParse(jwks)) return false;

@@ -9,7 +9,7 @@ import {
   type JWTVerifyResult,
 } from "jose";
 import { IdentifierSchema, parsePrincipal, PurposeSchema } from "turnpike/contracts";
-import { operatorsTenant } from "../management/index.ts";
+import { operatorsTenant } from "../admin-contract/index.ts";
 import type { Credential } from "./credential-store.ts";
 import type { JwtConfig } from "./jwt-config.ts";
 import { KeySetUnavailableError, openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
@@ -17,7 +17,7 @@ import { KeySetUnavailableError, openKeySet, type Keys, type MonotonicClock } fr
 /** Verifies tokens of an identity provider. */
 export interface JwtVerifier {
   /**
-   * The credential that a token stands for; undefined when it is not valid, or claims are missing. Throws
+   * The credential that a token describes; undefined when it is not valid, or claims are missing. Throws
    * `KeySetUnavailableError` when there are no keys to check it with.
    */
   verify(token: string, now: Date): Promise<Credential | undefined>;
@@ -31,6 +31,13 @@ export interface JwtVerifierOptions {
 }
 
 const maxCached = 10_000;
+
+const foreignPrefix = "jwt:";
+
+/** Whether a credential is an identity provider's token, of which this host stores nothing. */
+export function isForeign({ id }: Pick<Credential, "id">): boolean {
+  return id.startsWith(foreignPrefix);
+}
 
 /**
  * Verifies a token once for each reading of the key set. A verified token is forgotten together with the keys that verified
@@ -54,7 +61,7 @@ export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions
     const credential = isAccessToken(result, config) ? credentialOf(result.payload, config) : undefined;
     // Every token that was verified says when it expires; the type does not.
     const { exp = 0 } = result.payload;
-    // INVARIANT: a token is kept only beside others that were verified by the same reading of the key set.
+    // INVARIANT: a token is cached only beside others that were verified by the same reading of the key set.
     if (verifiedBy === keys) {
       if (verified.size >= maxCached) verified.clear();
       verified.set(token, { credential, expiresAt: exp * 1000 });
@@ -157,7 +164,7 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   const certificate = boundCertificate(payload["cnf"]);
   if (certificate === "unknown" || typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
-  // Nobody acts there: its trail is of the operators, whom credentials of this host make.
+  // No agent acts in the operators' tenant: operators have credentials of this host, and its audit log is theirs.
   if (tenant.data === operatorsTenant) return undefined;
   const more = {
     ...(authority && { authority }),
@@ -166,7 +173,7 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
     ...(certificate && { certificate }),
   };
   const access = { actor, owner, purposes, ...more };
-  return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
+  return { id: `${foreignPrefix}${iss}:${sub}`, namespaceId: tenant.data, access };
 }
 
 /** The certificate that the bearer has to show (RFC 8705). A token that is bound to anything else is refused (RFC 7800). */

@@ -9,14 +9,14 @@ import { KeySetUnavailableError } from "./key-set.ts";
 
 const id = "jwt:https://id.example:human:alice";
 
-/** A key set that somebody serves. */
+/** A key set that a server has. */
 async function servedKeys(answer: () => Response): Promise<Loopback> {
   const server = await transports.find(({ name }) => name === "over loopback")?.open(() => Promise.resolve(answer()));
   if (server === undefined) throw new Error("There is no transport over loopback.");
   return server;
 }
 
-test("a key set by URL is fetched, and a token of an unknown key is nobody's", async () => {
+test("a key set by URL is fetched, and a token of an unknown key is not valid", async () => {
   const [provider, stranger] = [await identityProvider("ES256", "key-1"), await identityProvider("ES256", "key-2")];
   let fetched = 0;
   const server = await servedKeys(() => {
@@ -33,7 +33,7 @@ test("a key set by URL is fetched, and a token of an unknown key is nobody's", a
   await expect(createJwtVerifier(config).verify(await provider.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
 });
 
-test("a token whose key is not in a newer key set either is nobody's", async () => {
+test("a token whose key is not in a newer key set either is not valid", async () => {
   const [provider, stranger] = [await identityProvider("ES256", "key-1"), await identityProvider("ES256", "key-2")];
   let ms = 0;
   const jwt = createJwtVerifier(trusting(provider), { clock: () => (ms += 30_000) });
@@ -48,7 +48,7 @@ describe("while a key set was never read", () => {
     return { provider, jwt: createJwtVerifier(trusting(provider, { jwks: server.baseUrl })) };
   }
 
-  test("nobody can say whether a token is good", async () => {
+  test("it is not known whether a token is good", async () => {
     const { provider, jwt } = await unread();
     const token = await provider.sign();
     await expect(jwt.verify(token, noon)).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe("while a key set was never read", () => {
     await expect(jwt.verify(token, new Date(inAnHour * 1000 - 1))).rejects.toThrow(KeySetUnavailableError);
   });
 
-  test("what no key could make good is nobody's: an expired token, and what is no token", async () => {
+  test("what no key could make good is not valid: an expired token, and what is no token", async () => {
     const { provider, jwt } = await unread();
     expect(await jwt.verify(await provider.sign(), new Date(inAnHour * 1000))).toBeUndefined();
     for (const nonsense of ["", "a.b.c", "opaque"]) expect(await jwt.verify(nonsense, noon)).toBeUndefined();
@@ -105,7 +105,7 @@ async function changingKeys(kind: "file" | "URL") {
       served = to;
       writeFileSync(config.jwks, JSON.stringify(to));
     },
-    /** Who the token is at a moment of the clock that never goes back; the other clock stands still. */
+    /** Who the token is at an instant of the clock that never goes back; the other clock is stopped. */
     async at(ms: number, shown = token) {
       time.ms = ms;
       return (await jwt.verify(shown, noon))?.id;
@@ -132,7 +132,7 @@ for (const kind of ["file", "URL"] as const) {
       expect(await at(fiveMinutes)).toBeUndefined();
     });
 
-    test("in use is read again after thirty seconds, without keeping a token waiting", async () => {
+    test("in use is read again after thirty seconds, without delaying a token", async () => {
       const { at, change } = await changingKeys(kind);
       expect(await at(0)).toBe(id);
       change({ keys: [] });
@@ -141,7 +141,7 @@ for (const kind of ["file", "URL"] as const) {
       await vi.waitFor(async () => expect(await at(30 * second + 1)).toBeUndefined(), patience);
     });
 
-    test("that cannot be read counts five minutes more, and not a moment longer; then it counts again", async () => {
+    test("that cannot be read counts five minutes more, and not an instant longer; then it counts again", async () => {
       const { at, change, errors, provider } = await changingKeys(kind);
       expect(await at(0)).toBe(id);
       change("nonsense");
@@ -185,7 +185,7 @@ test("a key set by URL is fetched at most every thirty seconds, whatever tokens 
   expect(readings.count).toBe(2);
 });
 
-test("a key set that grows too old while a new key is looked for cannot say whether that token is good", async () => {
+test("a key set that grows too old while a new key is fetched cannot say whether that token is good", async () => {
   const provider = await identityProvider("ES256", "key-1");
   const stranger = await identityProvider("ES256", "key-2");
   let ms = 0;
@@ -203,7 +203,7 @@ test("a key set that grows too old while a new key is looked for cannot say whet
   await expect(jwt.verify(await stranger.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
 });
 
-test("keys count from the moment at which they were asked for, not from the answer", async () => {
+test("keys count from the instant at which they were asked for, not from the answer", async () => {
   const provider = await identityProvider();
   let ms = 0;
   const server = await servedKeys(() => {

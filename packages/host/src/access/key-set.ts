@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet } from "jose";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { isKeySetUrl } from "./jwt-config.ts";
 
 /** The keys of one reading of a key set. */
@@ -56,7 +56,7 @@ export function readKeySet(file: string): JSONWebKeySet {
   }
 }
 
-/** Keeps the keys of the last successful reading until they are too old. */
+/** Caches the keys of the last successful reading until they are too old. */
 function createKeySet(read: () => Promise<Keys>, clock: MonotonicClock, onError: (error: unknown) => void): KeySet {
   let last: { keys: Keys; requestedAt: number } | undefined;
   let requestedAt = Number.NEGATIVE_INFINITY;

@@ -7,12 +7,12 @@ import { limitSenders } from "./limit-senders.ts";
 
 function callerWith(senders?: PrincipalRef[]): Caller {
   const credential = { id: "c", namespaceId: "tenant-1", access: { ...access, ...(senders && { senders }) } };
-  const stands = () => Promise.resolve(true);
-  return { credential, stands, isStillAdmitted: stands };
+  const isValidAt = () => Promise.resolve(true);
+  return { credential, isValidAt, isStillAdmitted: isValidAt };
 }
 
 const rows: { name: string; caller: Caller | undefined; sender: PrincipalRef; isAllowed: boolean }[] = [
-  { name: "one without a limit names anybody", caller: callerWith(), sender: alice, isAllowed: true },
+  { name: "one without a limit names any sender", caller: callerWith(), sender: alice, isAllowed: true },
   { name: "one names a sender of its list", caller: callerWith([assistant, alice]), sender: alice, isAllowed: true },
   { name: "one does not name another", caller: callerWith([assistant]), sender: alice, isAllowed: false },
   {
@@ -27,8 +27,8 @@ const rows: { name: string; caller: Caller | undefined; sender: PrincipalRef; is
     sender: assistant,
     isAllowed: false,
   },
-  { name: "one with an empty list names nobody", caller: callerWith([]), sender: assistant, isAllowed: false },
-  { name: "a caller who is not known names nobody", caller: undefined, sender: assistant, isAllowed: false },
+  { name: "one with an empty list names no sender", caller: callerWith([]), sender: assistant, isAllowed: false },
+  { name: "a caller who is not known names no sender", caller: undefined, sender: assistant, isAllowed: false },
 ];
 for (const { name, caller, sender, isAllowed } of rows) {
   test(`in turns, ${name}`, async () => {

@@ -5,7 +5,7 @@ import type { Caller } from "./authenticate.ts";
 
 /**
  * The same api, which starts a turn only if the caller's credential may name the sender of its message. It belongs above
- * every layer that replays turns, so that nobody is shown the result of a turn that they could not have started.
+ * every layer that replays turns, so that no caller is shown the result of a turn that they could not have started.
  */
 export function limitSenders(
   api: ServiceApi,
@@ -24,7 +24,7 @@ export function limitSenders(
 const refusal =
   "This credential may not start turns with a message from that sender. Name one it allows, or ask an operator for another.";
 
-/** An unknown caller may name nobody. */
+/** An unknown caller may name no sender. */
 function mayName(caller: Caller | undefined, sender: Parameters<typeof samePrincipal>[0]): boolean {
   if (caller === undefined) return false;
   const { senders } = caller.credential.access;

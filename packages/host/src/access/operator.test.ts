@@ -6,32 +6,32 @@ import { createOperator } from "./operator.ts";
 const oona = { kind: "human", userId: "oona" } as const;
 const down = new Error("The disk is full.");
 
-/** An operator, and what they leave on the trail, which cannot be written for some events. */
+/** An operator, and what they leave in the audit log, which cannot be written for some events. */
 function worldOf(isDown: (event: AuditEvent) => boolean = () => false) {
-  const trail: AuditEvent[] = [];
+  const events: AuditEvent[] = [];
   const told: unknown[] = [];
   const audit = {
     record: async (event: AuditEvent): Promise<void> => {
       if (isDown(event)) throw down;
-      trail.push(event);
+      events.push(event);
     },
   };
   const who = { id: "operator-1", actor: oona, role: "admin", requestId: "request-1" } as const;
   const operator = createOperator(who, audit, (error) => told.push(error));
-  const said = () => trail.map(({ outcome, action, reason }) => [outcome, action, reason]);
-  return { operator, trail, told, said };
+  const said = () => events.map(({ outcome, action, reason }) => [outcome, action, reason]);
+  return { operator, events, told, said };
 }
 
 const change = { namespaceId: "acme", action: "grant.issue", metadata: { note: "x" } };
 const unavailable = { status: 503, code: "audit_unavailable" };
 
 describe("a change by an operator", () => {
-  test("is on the trail before it is made, and its outcome afterwards, with who made it", async () => {
-    const { operator, trail, said } = worldOf();
+  test("is in the audit log before it is made, and its outcome afterwards, with who made it", async () => {
+    const { operator, events, said } = worldOf();
     const made = await operator.change(change, async () => said());
     expect(made).toEqual([["allowed", "grant.issue", undefined]]);
     expect(said()).toEqual([...made, ["succeeded", "grant.issue", undefined]]);
-    for (const event of trail)
+    for (const event of events)
       expect(event).toMatchObject({
         type: "operator.changed",
         namespaceId: "acme",
@@ -47,17 +47,17 @@ describe("a change by an operator", () => {
     { error: new ServiceHttpError(409, "conflict", "It is there."), reason: "conflict" },
     { error: new Error("secret"), reason: "internal_error" },
   ])
-    test(`that fails is on the trail with the reason ${reason}, and nothing more of the error`, async () => {
-      const { operator, trail, said } = worldOf();
+    test(`that fails is in the audit log with the reason ${reason}, and nothing more of the error`, async () => {
+      const { operator, events, said } = worldOf();
       await expect(operator.change(change, () => Promise.reject(error))).rejects.toBe(error);
       expect(said()).toEqual([
         ["allowed", "grant.issue", undefined],
         ["failed", "grant.issue", reason],
       ]);
-      expect(JSON.stringify(trail)).not.toContain("secret");
+      expect(JSON.stringify(events)).not.toContain("secret");
     });
 
-  test("that cannot be recorded is not made, and nobody tries to record that", async () => {
+  test("that cannot be recorded is not made, and the host does not try to record that", async () => {
     const { operator, told } = worldOf(() => true);
     let isMade = false;
     const making = operator.change(change, async () => (isMade = true));
@@ -65,7 +65,7 @@ describe("a change by an operator", () => {
     expect([isMade, told]).toEqual([false, []]);
   });
 
-  test("whose outcome cannot be recorded is made, and somebody is told", async () => {
+  test("whose outcome cannot be recorded is made, and the failure is reported", async () => {
     const { operator, told } = worldOf(({ outcome }) => outcome === "succeeded");
     expect(await operator.change(change, async () => "made")).toBe("made");
     expect(told).toEqual([down]);
@@ -75,14 +75,14 @@ describe("a change by an operator", () => {
 describe("changes that are made together", () => {
   const many = Array.from({ length: 201 }, (_, place) => ({ namespaceId: "acme", action: `change-${place}` }));
 
-  test("are on the trail one by one, however many they are, before the first is made", async () => {
+  test("are in the audit log one by one, however many they are, before the first is made", async () => {
     const { operator, said } = worldOf();
     const before = await operator.changeAll(many, async () => said());
     expect(before).toEqual(many.map(({ action }) => ["allowed", action, undefined]));
     expect(said().slice(201)).toEqual(many.map(({ action }) => ["succeeded", action, undefined]));
   });
 
-  test("are not made when one cannot be recorded, which the trail says of all where it can", async () => {
+  test("are not made when one cannot be recorded, which the audit log says of all where it can", async () => {
     const { operator, told, said } = worldOf(({ action }) => action === "change-150");
     let isMade = false;
     await expect(operator.changeAll(many, async () => (isMade = true))).rejects.toMatchObject(unavailable);

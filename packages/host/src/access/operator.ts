@@ -1,9 +1,9 @@
 import type { AuditEvent, PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
-import type { CredentialAccess, OperatorRole } from "../management/index.ts";
+import type { CredentialAccess, OperatorRole } from "../admin-contract/index.ts";
 
-/** A change as the audit trail records it. */
+/** A change as the audit log records it. */
 type OperatorChange = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
     Pick<AuditEvent, "grantId" | "receiver" | "metadata">
   >;
@@ -21,15 +21,17 @@ export interface Operator extends OperatorScope {
   id: string;
   /** The person. */
   actor: PrincipalRef;
-  /** The trace of what they do on the trail. */
+  /** The trace id of what they do, in the audit log. */
   traceId: string;
-  /** Records the change on the trail, makes it, and records the outcome. Throws when it cannot be recorded first. */
+  /** Records the change in the audit log, makes it, and records the outcome. Throws when it cannot be recorded first. */
   change<T>(change: OperatorChange, make: () => Promise<T>): Promise<T>;
   /** The same for changes that are made together or not at all: each is recorded as if it were made alone. */
   changeAll<T>(changes: readonly OperatorChange[], make: () => Promise<T>): Promise<T>;
+  /** Records what a change caused, after the fact: it has happened, whether it can be recorded or not. */
+  recordMade(changes: readonly OperatorChange[]): Promise<void>;
 }
 
-/** What the bearer of a credential may do as an operator; undefined for anybody else. */
+/** What the bearer of a credential may do as an operator; undefined for other callers. */
 export function operatorScope({ admin, role = "admin", tenant }: CredentialAccess): OperatorScope | undefined {
   if (admin !== true) return undefined;
   return { role, ...(tenant !== undefined && { tenant }) };
@@ -42,7 +44,7 @@ export function isAdminOfAll(scope: OperatorScope | undefined): boolean {
 
 const recordedAtOnce = 100;
 
-/** An operator whose changes go to the trail of the tenant they concern. */
+/** An operator whose changes are recorded in the audit log of the tenant they concern. */
 export function createOperator(
   who: OperatorScope & { id: string; actor: PrincipalRef; requestId: string },
   audit: AuditSink,
@@ -62,19 +64,24 @@ export function createOperator(
     ...(reason !== undefined && { reason }),
     metadata: { ...change.metadata, operator: who.id },
   });
+  /** Records the events of several changes together. */
+  const recordEach = async (
+    changes: readonly OperatorChange[],
+    record: (change: OperatorChange) => Promise<void>,
+  ): Promise<void> => {
+    for (let start = 0; start < changes.length; start += recordedAtOnce)
+      await Promise.all(changes.slice(start, start + recordedAtOnce).map(record));
+  };
+  const recordMade: Operator["recordMade"] = (changes) =>
+    recordEach(changes, (change) => audit.record(eventOf(change, "succeeded")).catch(onAuditError));
   const changeAll: Operator["changeAll"] = async (changes, make) => {
-    // Those of some changes are written together.
-    const recordAll = async (record: (change: OperatorChange) => Promise<void>): Promise<void> => {
-      for (let start = 0; start < changes.length; start += recordedAtOnce)
-        await Promise.all(changes.slice(start, start + recordedAtOnce).map(record));
-    };
     const recordOutcome = (outcome: AuditEvent["outcome"], reason?: string): Promise<void> =>
-      recordAll((change) => audit.record(eventOf(change, outcome, reason)).catch(onAuditError));
+      recordEach(changes, (change) => audit.record(eventOf(change, outcome, reason)).catch(onAuditError));
     try {
-      await recordAll((change) => audit.record(eventOf(change, "allowed")));
+      await recordEach(changes, (change) => audit.record(eventOf(change, "allowed")));
     } catch (cause) {
       const message = "The change could not be recorded, so it was not made.";
-      // Of several, some may be on the trail.
+      // Of several events, some may be in the audit log.
       if (changes.length > 1) await recordOutcome("failed", "audit_unavailable");
       throw new ServiceHttpError(503, "audit_unavailable", message, { cause });
     }
@@ -95,5 +102,6 @@ export function createOperator(
     ...(who.tenant !== undefined && { tenant: who.tenant }),
     change: (change, make) => changeAll([change], make),
     changeAll,
+    recordMade,
   };
 }

@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import { parsePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import type { CredentialAccess } from "../management/index.ts";
+import { columnText } from "../shared/index.ts";
+import type { CredentialAccess } from "../admin-contract/index.ts";
 import { type Database, distinctNames } from "../storage/index.ts";
 
 /** A principal that grants or credentials of a tenant name. */
 interface KnownPrincipal {
   principal: PrincipalRef;
-  /** Where it stands in the list. */
+  /** Its place in the list. */
   name: string;
 }
 
@@ -33,15 +33,15 @@ export interface PrincipalStore {
   count(namespaceId: string, names: readonly string[]): Promise<Map<string, PrincipalCounts>>;
 }
 
-export function createPrincipalStore({ reports }: Pick<Database, "reports">): PrincipalStore {
+export function createPrincipalStore({ reporting }: Pick<Database, "reporting">): PrincipalStore {
   /** The principal of a name that no column can store, and that is therefore a hash. */
   const findHashed = async (tenant: string, name: string): Promise<PrincipalRef | undefined> => {
     for (const role of ["subject", "issuer"] as const) {
-      const grants = reports.selectFrom("grants").select("content").where("namespace_id", "=", tenant);
+      const grants = reporting.selectFrom("grants").select("content").where("namespace_id", "=", tenant);
       const row = await grants.where(role, "=", name).orderBy("id").limit(1).executeTakeFirst();
       if (row !== undefined) return (JSON.parse(row.content) as Grant)[role];
     }
-    const credentials = reports.selectFrom("credentials").select("access").where("namespace_id", "=", tenant);
+    const credentials = reporting.selectFrom("credentials").select("access").where("namespace_id", "=", tenant);
     const row = await credentials.where("actor", "=", name).limit(1).executeTakeFirst();
     return row && (JSON.parse(row.access) as CredentialAccess).actor;
   };
@@ -50,7 +50,7 @@ export function createPrincipalStore({ reports }: Pick<Database, "reports">): Pr
     const { rows } = await sql<{ name: string; count: number }>`
       select ${sql.ref(column)} as name, count(*) as count from ${sql.table(table)}
       where namespace_id = ${tenant} and ${sql.ref(column)} in (${sql.join(["", ...names])}) and ${isCounted}
-      group by ${sql.ref(column)}`.execute(reports);
+      group by ${sql.ref(column)}`.execute(reporting);
     return new Map(rows.map(({ name, count }) => [name, Number(count)]));
   };
   return {
@@ -62,7 +62,7 @@ export function createPrincipalStore({ reports }: Pick<Database, "reports">): Pr
         { table: "grants", column: "issuer", where },
         { table: "credentials", column: "actor", where },
       ] as const;
-      const names = await distinctNames(reports, columns, { after: after && columnText(after), most: most + 1 });
+      const names = await distinctNames(reporting, columns, { after: after && columnText(after), most: most + 1 });
       const principals: KnownPrincipal[] = [];
       for (const name of names.slice(0, most)) {
         // A hash reads as no principal: its `sha256:` is no kind of one.

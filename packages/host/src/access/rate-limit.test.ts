@@ -45,7 +45,7 @@ for (const hours of [-1, 24 * 365]) {
   });
 }
 
-test("requests inside a request are counted, and whoever sent them waits for as long as they would have taken", () => {
+test("requests inside a request are counted, and their sender waits for as long as they would have taken", () => {
   let now = 0;
   const limit = createRateLimit({ perSecond: 2, burst: 3, clock: () => now });
   expect(limit.take("credential-1").isGranted).toBe(true);
@@ -83,7 +83,7 @@ test("the headers say what is left, what the policy is and, when refused, when t
   });
 });
 
-test("whoever comes back when told is granted, and never more than the policy in any stretch of time", () => {
+test("a caller who comes back when told is granted, and never more than the policy in any stretch of time", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

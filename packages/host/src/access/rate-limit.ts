@@ -12,7 +12,7 @@ interface Allowance {
 /** A token bucket for each credential. */
 export interface RateLimit {
   take(bucket: string): Allowance;
-  /** Counts further requests that came inside one that was granted. Whoever sends many waits for that afterwards. */
+  /** Counts further requests that came inside one that was granted. A sender of many waits for that afterwards. */
   charge(bucket: string, requests: number): void;
 }
 
@@ -22,7 +22,7 @@ const maxBuckets = 100_000;
 export interface RateLimitOptions {
   perSecond: number;
   burst: number;
-  /** A monotonic clock in milliseconds. The time of day can go back, which would lock everybody out for as long. */
+  /** A monotonic clock in milliseconds. The time of day can go back, which would lock all callers out for as long. */
   clock?: () => number;
 }
 
@@ -75,7 +75,7 @@ export function chargeAllowance(rateLimit: RateLimit, credential: Bucketed, requ
 
 type Bucketed = Pick<Credential, "id" | "namespaceId">;
 
-/** An identity provider gives somebody tokens for several tenants, all under one id: what is used up in one is not in another. */
+/** An identity provider issues tokens for several tenants under one id: what is used up in one tenant is not in another. */
 function bucketOf({ id, namespaceId }: Bucketed): string {
   return `${id} ${namespaceId}`;
 }

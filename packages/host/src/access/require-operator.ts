@@ -56,14 +56,14 @@ export async function requireOperator(
     headers,
     "an operator's credential",
   );
-  // An operator begins nothing that goes on without them, so all of it ends with the token.
-  const stands = async (later: Date): Promise<boolean> =>
+  // An operator begins nothing that continues without them, so all of it ends with the token.
+  const isValidAt = async (later: Date): Promise<boolean> =>
     (await credentials.verifyAgain(presented, later)) !== undefined;
-  record.caller = { credential, stands, isStillAdmitted: stands };
+  record.caller = { credential, isValidAt, isStillAdmitted: isValidAt };
   return admitOperator(ports, { credential, presented }, record);
 }
 
-/** Browsers send a cookie whichever page asks them to, so it counts only beside what the console's own page keeps. */
+/** Browsers send a cookie whichever page asks them to, so it counts only beside the half that the console's own page holds. */
 async function operatorBySession(
   ports: OperatorPorts,
   request: SentRequest,
@@ -79,13 +79,13 @@ async function operatorBySession(
   const proof = await sessions.verify(halves, now);
   if (proof === undefined || !isUsableOver(proof.credential.access, headers.certificate, now))
     throw unauthenticated(sessionRefusal);
-  const stands = async (later: Date): Promise<boolean> => (await sessions.verify(halves, later)) !== undefined;
-  record.caller = { credential: proof.credential, stands, isStillAdmitted: stands };
+  const isValidAt = async (later: Date): Promise<boolean> => (await sessions.verify(halves, later)) !== undefined;
+  record.caller = { credential: proof.credential, isValidAt, isStillAdmitted: isValidAt };
   return admitOperator(ports, proof, record);
 }
 
 const sessionRefusal =
-  "This session has ended, or x-turnpike-console is not the half of it that its page keeps. Sign in again.";
+  "This session has ended, or x-turnpike-console is not the half of it that its page holds. Sign in again.";
 
 /** Refuses a request that a page of another origin sent. Programs send no origin. */
 export function requireOwnOrigin({ originOf }: Pick<OperatorPorts, "originOf">, { headers }: SentRequest): void {
@@ -96,7 +96,7 @@ export function requireOwnOrigin({ originOf }: Pick<OperatorPorts, "originOf">, 
 
 /**
  * Refuses an operator whom a session admits, unless they show the token that the session is for. INVARIANT: what lasts as long
- * as a token is made with one, or whoever has a browser for a moment would be an operator without an end.
+ * as a token is made with one: else a person who has a browser for a minute would be an operator for ever.
  */
 export function requireOwnToken({ session, presented }: AdmittedOperator, token = ""): void {
   if (session === undefined) return;
@@ -107,7 +107,7 @@ export function requireOwnToken({ session, presented }: AdmittedOperator, token 
 
 const ownTokenRefusal = "With a session this needs your own token as well: send it as `currentToken`.";
 
-/** The operator whose proof was verified. Throws 403 for somebody else, and 429. */
+/** The operator whose proof was verified. Throws 403 for a caller who is none, and 429. */
 export function admitOperator(
   ports: OperatorPorts,
   proof: Proof & { session?: Session },

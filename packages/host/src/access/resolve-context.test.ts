@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import type { CredentialAccess } from "../management/records.ts";
+import type { CredentialAccess } from "../admin-contract/records.ts";
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema, type DiscoveryContext } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
@@ -92,6 +92,7 @@ describe("a good credential", () => {
       now: "2026-01-01T12:00:00.000Z",
       purpose: "support",
       traceId: "trace-1",
+      credential: credentialId,
     });
     expect(resolved.facts).toEqual({ tenant, traceId: "trace-1", credentialId });
   });
@@ -100,9 +101,9 @@ describe("a good credential", () => {
     const { token, credentialId, resolve, revoke } = await world();
     const { caller } = await resolve(bearer(token));
     expect(caller?.credential.id).toBe(credentialId);
-    expect(await caller?.stands(noon)).toBe(true);
+    expect(await caller?.isValidAt(noon)).toBe(true);
     await revoke();
-    expect(await caller?.stands(noon)).toBe(false);
+    expect(await caller?.isValidAt(noon)).toBe(false);
   });
 
   test("without an authority leaves it open", async () => {
@@ -122,6 +123,8 @@ describe("a good credential", () => {
     const { resolve } = await world({ jwt: createJwtVerifier(trusting(provider)) });
     const { context: resolved } = await resolve(bearer(await provider.sign()));
     expect(resolved).toMatchObject({ actor: alice, owner: alice, namespaceId: "tenant-1", purpose: "support" });
+    // This host does not know when it is revoked.
+    expect(resolved).not.toHaveProperty("credential");
   });
 
   for (const row of [
@@ -163,17 +166,17 @@ describe("a tenant that was deleted", () => {
     expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support", authority: alice });
   });
 
-  test("has no caller, by a credential or by a token of an identity provider, and those it had stand no more", async () => {
+  test("has no caller, by a credential or by a token of an identity provider, and those it had are no longer valid", async () => {
     const provider = await identityProvider();
     const deleted = new Set<string>();
     const isDeleted = (namespaceId: string): Promise<boolean> => Promise.resolve(deleted.has(namespaceId));
     const { tenant, token, resolve } = await world({ jwt: createJwtVerifier(trusting(provider)), isDeleted });
     const signed = await provider.sign();
     const callers = await Promise.all([token, signed].map(async (sent) => (await resolve(bearer(sent))).caller));
-    const stand = () => Promise.all(callers.map((caller) => caller?.stands(noon)));
-    expect(await stand()).toEqual([true, true]);
+    const areValid = () => Promise.all(callers.map((caller) => caller?.isValidAt(noon)));
+    expect(await areValid()).toEqual([true, true]);
     deleted.add(tenant).add("tenant-1");
-    expect(await stand()).toEqual([false, false]);
+    expect(await areValid()).toEqual([false, false]);
     for (const sent of [token, signed]) expect(wire((await resolve(bearer(sent))).context)).toEqual(unauthenticated);
   });
 });
@@ -296,7 +299,7 @@ describe("x-authority", () => {
   }
 });
 
-test("a choice of nothing is none, also for a caller whose context without a choice is kept", async () => {
+test("a choice of nothing is none, also for a caller whose context without a choice is cached", async () => {
   const { token, resolve } = await world();
   expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support", authority: alice });
   expect((await resolve({ ...bearer(token), "x-purpose": "" })).context).toMatchObject({ code: "purpose_not_allowed" });
@@ -314,7 +317,7 @@ test("two tenants have contexts of their own, also when one record says what bot
   }
 });
 
-test("a context is made once for what a caller chooses, and few of them are kept, whatever a caller chooses", async () => {
+test("a context is made once for what a caller chooses, and few of them are cached, whatever a caller chooses", async () => {
   const { token, resolve } = await world();
   const as = async (user: string) => {
     const { context: made } = await resolve({ ...bearer(token), "x-authority": `human:${user}` });
@@ -327,7 +330,7 @@ test("a context is made once for what a caller chooses, and few of them are kept
 });
 
 describe("429 rate_limited", () => {
-  test("is the answer beyond the burst, with what to do about it; another credential goes on", async () => {
+  test("is the answer beyond the burst, with what to do about it; another credential is still admitted", async () => {
     const { token, resolve } = await world({ burst: 2 });
     const other = await world({ burst: 2 });
     for (let used = 0; used < 2; used += 1) {

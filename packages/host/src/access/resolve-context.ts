@@ -3,6 +3,7 @@ import { acceptContext, contextAt, fromHeaderValue, ServiceHttpError, toHeaderVa
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { authenticate, orUnavailable, type AuthenticationPorts } from "./authenticate.ts";
 import type { Credential } from "./credential-store.ts";
+import { isForeign } from "./jwt.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -37,12 +38,12 @@ export type BearerContexts = (
 
 /** Makes the contexts of bearers. Throws 403 for an operator's credential, and 400 or 403 for a choice it does not allow. */
 export function createBearerContexts({ settings }: Pick<AccessPorts, "settings">): BearerContexts {
-  const standing = createStandingContexts();
+  const contextFor = createContextCache();
   return async (credential, choice, now, traceId) => {
     const { namespaceId, access } = credential;
     if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorRefusal);
     const enabled = await orUnavailable(settings.enabled(namespaceId, access.actor));
-    return contextAt(standing(credential, choice, enabled), now, traceId);
+    return contextAt(contextFor(credential, choice, enabled), now, traceId);
   };
 }
 
@@ -52,7 +53,7 @@ export interface AdmittedCaller {
   traceId: string;
 }
 
-/** Admits whoever has a valid credential, operators too, and puts them on the record. Throws 401 or 429. */
+/** Admits a caller with a valid credential, operators too, and puts them on the record. Throws 401 or 429. */
 export async function admitCaller(
   ports: AuthenticationPorts & { rateLimit: RateLimit },
   headers: RequestHeaders,
@@ -61,10 +62,12 @@ export async function admitCaller(
   const caller = await authenticate(ports, headers);
   const { credential } = caller;
   const traceId = traceIdOf(headers) ?? crypto.randomUUID();
+  const isFirst = record.caller === undefined;
   record.caller = caller;
   record.facts = { tenant: credential.namespaceId, traceId, credentialId: credential.id };
   record.headers["x-trace-id"] = toHeaderValue(traceId);
-  takeAllowance(ports.rateLimit, caller, record);
+  // A request that is tried again counts once.
+  if (isFirst) takeAllowance(ports.rateLimit, caller, record);
   return { credential, traceId };
 }
 
@@ -80,7 +83,7 @@ const maxChoices = 16;
  * The contexts of a credential, made and checked once for each choice. They go with the record that was read from the
  * store, so a change of the credential is seen at the next call, and so is a change of the tool namespaces.
  */
-function createStandingContexts(): (
+function createContextCache(): (
   credential: Credential,
   choice: Choice,
   enabled: readonly string[],
@@ -104,6 +107,7 @@ function createStandingContexts(): (
         now: new Date(0).toISOString(),
         purpose: purposeOf(choice, credential),
         traceId: "none",
+        ...(!isForeign(credential) && { credential: credential.id }),
       },
       "optional",
     );
@@ -119,7 +123,7 @@ function nameOf({ purpose, authority }: Choice): string {
 }
 
 const operatorRefusal =
-  "This is an operator's credential, which acts for nobody. `turnpike credential create` makes one that does.";
+  "This is an operator's credential, which acts for no principal. `turnpike credential create` makes one that does.";
 
 function purposeOf({ purpose: header }: Choice, { access: { purposes } }: Credential): string {
   const purpose = header === null ? purposes[0] : fromHeaderValue(header);

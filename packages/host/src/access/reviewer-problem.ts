@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
-import { columnText } from "../base/index.ts";
-import { adminRoutes, CredentialAccessSchema, type DropReason } from "../management/index.ts";
+import { columnText } from "../shared/index.ts";
+import { adminRoutes, CredentialAccessSchema, type DropReason } from "../admin-contract/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { operatorScope } from "./operator.ts";
 
@@ -24,5 +24,5 @@ export async function reviewerProblem(
   return isReviewer && (scope.tenant ?? namespaceId) === namespaceId ? undefined : "not_a_reviewer";
 }
 
-/** Who may say yes now is whose yes counts later. */
+/** An approval counts later only while its reviewer could still give it. */
 const roles: readonly string[] = adminRoutes.approveEscalation.roles;

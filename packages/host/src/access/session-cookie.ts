@@ -2,8 +2,8 @@ import { ServiceHttpError } from "turnpike/http";
 import type { RequestHeaders } from "./request-headers.ts";
 
 /**
- * The cookie of a session at this origin. Over https its prefix has browsers refuse one that somebody else set: another host of
- * the same domain, or anybody on the way of a connection without TLS.
+ * The cookie of a session at this origin. Over https its prefix has browsers refuse one that was set elsewhere: by another host of
+ * the same domain, or by an attacker on a connection without TLS.
  */
 function cookieName(origin: string): string {
   return isSecure(origin) ? "__Host-turnpike" : "turnpike";
@@ -19,7 +19,7 @@ export function setCookie(origin: string, value: string, seconds: number): strin
   return `${cookieName(origin)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** The value of the session's cookie; undefined without one. Throws 400 for two, of which one is somebody else's. */
+/** The value of the session's cookie; undefined without one. Throws 400 for two, of which one is foreign. */
 export function readCookie(headers: RequestHeaders, origin: string): string | undefined {
   const start = `${cookieName(origin)}=`;
   const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim());

@@ -77,13 +77,13 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     const bob = await enter(stores);
     const { cookie, page } = await begin(stores, bob);
     const secrets = [page, ...[cookie, await code(stores, bob)].map((value) => value.split("_")[1] ?? "")];
-    const kept = [
+    const rows = [
       await database.db.selectFrom("sessions").selectAll().execute(),
       await database.db.selectFrom("one_time_codes").selectAll().execute(),
     ];
     for (const secret of secrets) {
-      expect(JSON.stringify(kept)).not.toContain(secret);
-      expect(JSON.stringify(kept)).toContain(createHash("sha256").update(secret).digest("hex"));
+      expect(JSON.stringify(rows)).not.toContain(secret);
+      expect(JSON.stringify(rows)).toContain(createHash("sha256").update(secret).digest("hex"));
     }
   });
 
@@ -95,7 +95,7 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     { name: "a line after it", change: (value: string) => `${value}\n` },
     { name: "nothing at all", change: () => "" },
   ]) {
-    test(`a session or a code with ${row.name} is nobody's`, async () => {
+    test(`a session or a code with ${row.name} is not valid`, async () => {
       const stores = openStores(await open());
       const bob = await enter(stores);
       const [session, one] = [await begin(stores, bob), await code(stores, bob)];
@@ -116,7 +116,7 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
       page: (_other: SessionHalves, { page }: SessionHalves) => page.slice(0, -1) + (page.endsWith("0") ? "1" : "0"),
     },
   ]) {
-    test(`a session whose page says ${row.name} is nobody's`, async () => {
+    test(`a session whose page says ${row.name} is not valid`, async () => {
       const stores = openStores(await open());
       const bob = await enter(stores);
       const [session, other] = [await begin(stores, bob), await begin(stores, bob)];
@@ -126,7 +126,7 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     });
   }
 
-  test("a session that an older version began, which knew one half, is nobody's", async () => {
+  test("a session that an older version began, which knew one half, is not valid", async () => {
     const database = await open();
     const stores = openStores(database);
     const session = await begin(stores, await enter(stores));
@@ -151,12 +151,12 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     test(`a credential that is ${row.name} ends its sessions and codes at once, and no others`, async () => {
       const stores = openStores(await open());
       const [bob, other] = [await enter(stores), await enter(stores)];
-      const [session, one, kept] = [await begin(stores, bob), await code(stores, bob), await begin(stores, other)];
+      const [session, one, remaining] = [await begin(stores, bob), await code(stores, bob), await begin(stores, other)];
       expect(await stores.sessions.verify(session, now)).toBeDefined();
       await row.end(stores, bob);
       expect(await stores.sessions.verify(session, now)).toBeUndefined();
       expect(await useCode(stores, one)).toBe(false);
-      expect(await stores.sessions.verify(kept, now)).toBeDefined();
+      expect(await stores.sessions.verify(remaining, now)).toBeDefined();
     });
   }
 
@@ -169,14 +169,14 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     expect(await useCode(stores, one, later(5 * minuteMs))).toBe(false);
   });
 
-  test("a session that was ended is nobody's, and the operator's others go on", async () => {
+  test("a session that was ended is not valid, and the operator's others stay valid", async () => {
     const stores = openStores(await open());
     const bob = await enter(stores);
-    const [session, kept] = [await begin(stores, bob), await begin(stores, bob)];
+    const [session, remaining] = [await begin(stores, bob), await begin(stores, bob)];
     const found = await stores.sessions.verify(session, now);
     await stores.sessions.end(found?.session.id ?? "");
     expect(await stores.sessions.verify(session, now)).toBeUndefined();
-    expect(await stores.sessions.verify(kept, now)).toBeDefined();
+    expect(await stores.sessions.verify(remaining, now)).toBeDefined();
   });
 
   test("a code begins one session, within ten minutes", async () => {
@@ -194,7 +194,7 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     expect(await useCode(stores, made.code)).toBe(false);
   });
 
-  test("of many who use a code at the same moment, one gets in", async () => {
+  test("of many who use a code at the same instant, one gets in", async () => {
     const stores = openStores(await open());
     const one = await code(stores, await enter(stores));
     const proof = await stores.sessions.verifyCode(one, now);
@@ -205,7 +205,7 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
 });
 
 describe("through two hosts", () => {
-  test("of many who use a code at the same moment, one gets in", async () => {
+  test("of many who use a code at the same instant, one gets in", async () => {
     const [here, there] = (await openPair()).map((database) => openStores(database)) as [Stores, Stores];
     const one = await code(here, await enter(here));
     const proof = await there.sessions.verifyCode(one, now);
@@ -215,7 +215,7 @@ describe("through two hosts", () => {
     expect(begun.filter((each) => each !== undefined)).toHaveLength(1);
   });
 
-  test("a session that is ended, revoked or rotated at one is nobody's at the other from the next request on", async () => {
+  test("a session that is ended, revoked or rotated at one is not valid at the other from the next request on", async () => {
     const [here, there] = (await openPair()).map((database) => openStores(database)) as [Stores, Stores];
     for (const end of [
       (_bob: Bob, id: string) => here.sessions.end(id),

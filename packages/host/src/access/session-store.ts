@@ -1,3 +1,4 @@
+import type { Transaction } from "kysely";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import type { Credential, CredentialStore, PresentedCredential } from "./credential-store.ts";
 import { freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
@@ -6,7 +7,7 @@ import { freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 export const sessionMs = 12 * 3_600_000;
 const codeMs = 10 * 60_000;
 
-/** What somebody has shown: a valid credential, or what stands for it. */
+/** What an operator has shown: a valid credential, or the session or code that was made with it. */
 export interface Proof {
   credential: Credential;
   presented: PresentedCredential;
@@ -14,27 +15,27 @@ export interface Proof {
 
 /**
  * What a browser shows of its session. A cookie goes to every port of a host name, and with whatever a browser sends there, so
- * it is nothing without the half that the page alone keeps.
+ * it is nothing without the half that the page alone holds.
  */
 export interface SessionHalves {
   cookie: string;
   page: string;
 }
 
-/** A session that goes on. */
+/** A session that has not ended. */
 export interface Session {
   id: string;
   expiresAt: string;
 }
 
 /**
- * Sessions of operators, and codes that begin one. Only hashes of their secrets are kept. Both are over with the credential that
+ * Sessions of operators, and codes that begin one. Only hashes of their secrets are stored. Both end with the credential that
  * they are for: when it is revoked, expires or gets another token.
  */
 export interface SessionStore {
   /**
    * Begins a session of this id, and uses up the code it is begun with, if any. Undefined when the code has been used: of two
-   * who use it at the same moment, also through two hosts, one begins a session. Its halves are stored nowhere.
+   * who use it at the same instant, also through two hosts, one begins a session. Its halves are stored nowhere.
    */
   begin(
     id: string,
@@ -45,6 +46,14 @@ export interface SessionStore {
   verify(halves: SessionHalves, now: Date): Promise<(Proof & { session: Session }) | undefined>;
   /** Ends a session at once, on every host. */
   end(id: string): Promise<void>;
+  /** The open sessions of a credential and its present token, by id; all of them, or those of a page. */
+  listOpen(
+    credentialId: string,
+    now: Date,
+    page?: { after?: string | undefined; limit: number },
+  ): Promise<(Session & { createdAt: string })[]>;
+  /** Ends every session of a credential in a transaction that ends the revision. */
+  endAll(transaction: Transaction<Schema>, credentialId: string): Promise<void>;
   /** Makes a code of this id, which begins one session. The code is stored nowhere. */
   createCode(id: string, presented: PresentedCredential, now: Date): Promise<{ code: string; expiresAt: string }>;
   /** Whom a code is for; undefined for an unknown, used or expired one alike. It can be used afterwards. */
@@ -54,7 +63,7 @@ export interface SessionStore {
 type SessionRow = Schema["sessions"];
 
 export function createSessionStore(
-  { db }: Database,
+  { db, reporting }: Database,
   { cache, revisions, credentials }: { cache: ReadCache; revisions: Revisions; credentials: CredentialStore },
 ): SessionStore {
   const read = (id: string): Promise<SessionRow | undefined> =>
@@ -75,7 +84,7 @@ export function createSessionStore(
     const credential = await credentials.verifyAgain(presented, now);
     return credential && { credential, presented };
   };
-  // A new revision: nobody goes on with what they read of the session before.
+  // A new revision makes all hosts drop what they cached of the session.
   const end = (id: string): Promise<unknown> =>
     revisions.write((transaction) => transaction.deleteFrom("sessions").where("id", "=", id).execute());
   return {
@@ -116,8 +125,29 @@ export function createSessionStore(
     async end(id) {
       await end(id);
     },
+    async listOpen(credentialId, now, page) {
+      if (!(await credentials.isValidAt(credentialId, now))) return [];
+      let open = reporting
+        .selectFrom("sessions")
+        .innerJoin("credentials", (join) =>
+          join
+            .onRef("credentials.id", "=", "sessions.credential_id")
+            .onRef("credentials.secret_hash", "=", "sessions.credential_hash"),
+        )
+        .select(["sessions.id", "sessions.created_at", "sessions.expires_at"])
+        .where("sessions.credential_id", "=", credentialId)
+        .where("sessions.expires_at", ">", now.toISOString())
+        .orderBy("sessions.id");
+      if (page?.after !== undefined) open = open.where("sessions.id", ">", page.after);
+      if (page !== undefined) open = open.limit(page.limit);
+      const rows = await open.execute();
+      return rows.map((row) => ({ id: row.id, createdAt: row.created_at, expiresAt: row.expires_at }));
+    },
+    async endAll(transaction, credentialId) {
+      await transaction.deleteFrom("sessions").where("credential_id", "=", credentialId).execute();
+    },
     async createCode(id, presented, now) {
-      // It is typed by nobody, but it is part of an address, which should fit on a line. It is guessed in no ten minutes.
+      // The code is part of an address, which should fit on a line. Ten minutes do not suffice to guess it.
       const secret = freshSecret(16);
       const expiresAt = after(now, codeMs);
       const row = {
@@ -142,7 +172,7 @@ export function createSessionStore(
   };
 }
 
-/** The id and the secret of a session or a code; of anything else those of nobody's. */
+/** The id and the secret of a session or a code; for any other text, an id that does not exist. */
 function partsOf(value: string): [id: string, secret: string] {
   const [, id = "", secret = ""] = /^([0-9a-f]{16})_([0-9a-f]{32,64})$/.exec(value) ?? [];
   return [id, secret];

@@ -24,7 +24,7 @@ test("any other turn is run as one whose sender is the caller's word", async () 
   expect(await runnerOf(() => Promise.resolve(false))).toEqual({ runner: "claimed", errors: [] });
 });
 
-test("an inbox that cannot be read verifies nobody, and that is told", async () => {
+test("an inbox that cannot be read verifies no sender, and that is told", async () => {
   const outage = new Error("The store does not answer.");
   expect(await runnerOf(() => Promise.reject(outage))).toEqual({ runner: "claimed", errors: [outage] });
 });

@@ -10,8 +10,8 @@ export interface TurnsBySender {
 }
 
 /**
- * A sender is verified when the message of the turn is in the agent's inbox, because nobody can send a message there in
- * somebody else's name. Nothing in the request itself can claim that.
+ * A sender is verified when the message of the turn is in the agent's inbox, because no principal can send a message there in
+ * another one's name. Nothing in the request itself can claim that.
  */
 export function verifySenders(
   messages: Pick<MessageStore, "holds">,

@@ -52,7 +52,7 @@ describe.each(databaseKinds)("activity on %s", (kind) => {
     expect([busy(activity), activity.reasons]).toEqual([["12:10: 1 1 1"], []]);
   });
 
-  test("counts an act that was denied once, although its decision and its outcome are on the trail", async () => {
+  test("counts an act that was denied once, although its decision and its outcome are in the audit log", async () => {
     const stores = openStores(await open());
     const namespaceId = newTenant();
     const denied = { outcome: "denied", reason: "no_matching_grant", at: at(20) } as const;
@@ -89,7 +89,7 @@ describe.each(databaseKinds)("activity on %s", (kind) => {
     expect(reasons.every(({ count }) => count === 2)).toBe(true);
   });
 
-  test("counts the newest rows when there are too many, says so, and goes on from there", async () => {
+  test("counts the newest rows when there are too many, says so, and continues from there", async () => {
     const database = await open();
     const stores = openStores(database);
     const namespaceId = newTenant();
@@ -119,7 +119,7 @@ describe.each(databaseKinds)("activity on %s", (kind) => {
     expect(busy(await createActivity(database)(namespaceId, now))).toEqual(["12:10: 2 0 0", "12:57: 2 0 0"]);
   });
 
-  test("is counted whole again when the clock was set back or nobody looked for an hour", async () => {
+  test("is counted whole again when the clock was set back or nothing was read for an hour", async () => {
     const database = await open();
     const stores = openStores(database);
     const namespaceId = newTenant();

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
 
 /** What happened in a tenant in the last hour. */
@@ -31,32 +31,32 @@ const hourMinutes = 60;
 /** How many rows one reading counts. */
 const maxCounted = 50_000;
 /**
- * How long a minute is counted anew. The outcome of an act stands at the time at which the act began: what ends later than
- * this is not in the picture, and always on the trail.
+ * How long a minute is counted anew. The outcome of an act has the time at which the act began: what ends later than
+ * this is missing from the counts, but never from the audit log.
  */
 const settledMs = 5 * minuteMs;
 const maxTenants = 100;
-const [maxReasons, keptReasons] = [10, 100];
+const [maxReasons, storedReasons] = [10, 100];
 
-/** Counts by minutes. Those that are settled are counted once and kept: operators look every few seconds. */
+/** Counts by minutes. Those that are settled are counted once and cached, because consoles ask every few seconds. */
 export function createActivity(
-  database: Pick<Database, "kind" | "reports">,
+  database: Pick<Database, "kind" | "reporting">,
   most = maxCounted,
 ): (namespaceId: string, now: Date) => Promise<Activity> {
-  const kept = new Map<string, Known>();
+  const cache = new Map<string, Known>();
   return async (namespaceId, now) => {
     const last = Math.floor(now.getTime() / minuteMs) * minuteMs;
     const first = last - (hourMinutes - 1) * minuteMs;
-    const before = kept.get(namespaceId);
+    const before = cache.get(namespaceId);
     const known = before && before.until > first && before.until <= last ? before : undefined;
     const times = { from: known?.until ?? first, until: last + minuteMs };
     const fresh = await countMinutes(database, namespaceId, times, most);
     const from = fresh.from ?? known?.from ?? first;
     const minutes = new Map([...(known?.minutes ?? []), ...fresh.minutes].filter(([at]) => at >= first));
     const until = last - settledMs;
-    kept.delete(namespaceId);
-    kept.set(namespaceId, { from, until, minutes: new Map([...minutes].filter(([at]) => at < until)) });
-    for (const oldest of [...kept.keys()].slice(0, -maxTenants)) kept.delete(oldest);
+    cache.delete(namespaceId);
+    cache.set(namespaceId, { from, until, minutes: new Map([...minutes].filter(([at]) => at < until)) });
+    for (const oldest of [...cache.keys()].slice(0, -maxTenants)) cache.delete(oldest);
     return {
       minutes: Array.from({ length: hourMinutes }, (_, place) => {
         const at = first + place * minuteMs;
@@ -79,13 +79,13 @@ interface Counted {
 
 /** Counts the newest rows of a time; `from` is the first minute of which all rows were counted, if some were not. */
 async function countMinutes(
-  { kind, reports }: Pick<Database, "kind" | "reports">,
+  { kind, reporting }: Pick<Database, "kind" | "reporting">,
   namespaceId: string,
   times: { from: number; until: number },
   most: number,
 ): Promise<{ minutes: Map<number, Minute>; from?: number }> {
   const [from, until] = [times.from, times.until].map((time) => new Date(time).toISOString());
-  const rows = reports
+  const rows = reporting
     .selectFrom("audit")
     .where("namespace_id", "=", columnText(namespaceId))
     .where("at", "<", until as string);
@@ -128,7 +128,7 @@ function reasonIn(kind: Database["kind"]): RawBuilder<string | null> {
   return sql`case when outcome = 'allowed' then null else ${reason} end`;
 }
 
-/** An act that was denied is on the trail twice, as a decision and as what became of it: it counts once. */
+/** The audit log has a denied act twice, as a decision and as its outcome: it counts once. */
 function gather(rows: readonly Counted[]): Map<number, Minute> {
   const minutes = new Map<number, Minute>();
   const denials = new Map<string, { minute: Minute; reason: string | null; decisions: number; others: number }>();
@@ -154,7 +154,7 @@ function gather(rows: readonly Counted[]): Map<number, Minute> {
     minute.denied += number;
     add(minute.reasons, reason, number);
   }
-  for (const minute of minutes.values()) minute.reasons = new Map(mostFrequent(minute.reasons, keptReasons));
+  for (const minute of minutes.values()) minute.reasons = new Map(mostFrequent(minute.reasons, storedReasons));
   return minutes;
 }
 

@@ -1,8 +1,9 @@
+import { canonicalJson } from "turnpike/contracts";
 import { sql, type Kysely, type Transaction } from "kysely";
 import { z } from "zod";
-import { canonicalJson, columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { StrandHead } from "../ledger/index.ts";
-import { HashSchema } from "../management/index.ts";
+import { HashSchema } from "../admin-contract/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 import type { Break } from "./audit-verify.ts";
 import { signatureProblem, signRecord } from "./signed-record.ts";
@@ -25,7 +26,7 @@ const AnchorSchema = z.strictObject({
 
 /**
  * Where the rows of a strand begin, because those before were exported and removed. INVARIANT: a host signs one for the
- * rows that it removes itself and for nothing else, so a cut by anybody else has none.
+ * rows that it removes itself and for nothing else, so rows that something else removed have none.
  */
 export type Anchor = z.infer<typeof AnchorSchema>;
 
@@ -114,7 +115,7 @@ export async function signAnchorsAnew(
   });
 }
 
-/** Anchors are moved one after the other, whichever hosts do: one that moved back would look like a cut. */
+/** Hosts move anchors one after the other: one that moved back would look like removed rows. */
 async function lockAnchors(transaction: Transaction<Schema>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${anchorLock}, 0)`.execute(transaction);
 }

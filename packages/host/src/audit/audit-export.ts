@@ -1,19 +1,20 @@
+import { canonicalJson } from "turnpike/contracts";
 import type { Kysely } from "kysely";
-import { canonicalJson, columnText, yieldToEventLoop } from "../base/index.ts";
+import { columnText, yieldToEventLoop } from "../shared/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
-import type { ExportPlace } from "../management/index.ts";
+import type { ExportPlace } from "../admin-contract/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { readHeads } from "./audit-heads.ts";
 import { readAnchors, type ExportedHead } from "./anchors.ts";
 import { signRecord } from "./signed-record.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-/** A trail, or a file with one, that is not what it has to be; the words are for the operator. */
+/** An audit log, or an export of one, that is not valid; the message is for the operator. */
 export class AuditExportError extends Error {
   override readonly name = "AuditExportError";
 }
 
-/** Where a trail is exported from. */
+/** Where an audit log is exported from. */
 export interface ExportSource {
   db: Kysely<Schema>;
   namespaceId: string;
@@ -103,7 +104,7 @@ function headerOf(namespaceId: string, { at, before, from }: ExportPlace) {
   } as const;
 }
 
-/** The last line. INVARIANT: whatever a place says that came from outside, only heads that are on the trail are signed. */
+/** The last line. INVARIANT: whatever a place says that came from outside, only heads that are in the audit log are signed. */
 async function endLine(source: ExportSource, place: ExportPlace): Promise<string> {
   const { from, ends } = place;
   const anchors = await trustedAnchors(source);

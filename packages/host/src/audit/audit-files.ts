@@ -1,10 +1,11 @@
 import { basename, join } from "node:path";
 import type { z } from "zod";
-import { dataFolder, isPostgres } from "../base/index.ts";
+import { dataFolder, isPostgres, locationOf } from "../shared/index.ts";
+import type { DatabaseSettings } from "../storage/index.ts";
 import type { AuditSettingsSchema } from "./audit-settings.ts";
 
 interface Settings {
-  database: string;
+  database: DatabaseSettings;
   audit: z.infer<typeof AuditSettingsSchema>;
 }
 
@@ -13,9 +14,10 @@ export function auditKeyFile(config: Settings): string {
   return config.audit.keyFile ?? join(dataFolder(config.database), "audit-key.pem");
 }
 
-/** Where checkpoints are kept: under the database's own name, since several may have their files in one folder. */
+/** Where checkpoints are stored: under the database's own name, since several may have their files in one folder. */
 export function checkpointFile(config: Settings): string {
-  const { database, audit } = config;
+  const { audit } = config;
+  const database = locationOf(config.database);
   const [, inUrl] = /^\w+:\/\/[^/?]*\/([^/?]+)/.exec(database) ?? [];
   const name = isPostgres(database) ? (inUrl ?? "postgres") : basename(database);
   return (

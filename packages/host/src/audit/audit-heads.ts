@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { StrandHead } from "../ledger/index.ts";
 import type { Schema } from "../storage/index.ts";
 

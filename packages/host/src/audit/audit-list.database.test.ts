@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
+import { withBudget } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
 import type { AuditFilter, AuditPlace, AuditRow } from "./audit-list.ts";
 
@@ -48,7 +49,7 @@ const filters: AuditFilter[] = [undefined, agents[0]].flatMap((actor) =>
 );
 
 const notes = (...path: string[]) => ({ namespace: "files", path });
-/** Each with what a person would look for in an event. */
+/** Each with what a person would search an event for. */
 const details: { filter: AuditFilter; isWanted(event: AuditEvent): boolean }[] = [
   { filter: { tool: "files.tool-1" }, isWanted: ({ tool }) => tool === "files.tool-1" },
   { filter: { tool: "files.tool" }, isWanted: () => false },
@@ -95,7 +96,7 @@ async function readAll({ audit }: Stores, namespaceId: string, filter: AuditFilt
 describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  test("has what a look at every event finds, by every filter and all of them together", async () => {
+  test("has what a check of every event finds, by every filter and all of them together", async () => {
     const stores = openStores(await open());
     const namespaceId = newTenant();
     for (const event of events) await stores.audit.record({ ...event, namespaceId });
@@ -115,7 +116,7 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
     }
   });
 
-  test("has what a look into every event finds, by what stands in it", async () => {
+  test("has what a search of every event finds, by its content", async () => {
     const stores = openStores(await open());
     const namespaceId = newTenant();
     for (const event of events) await stores.audit.record({ ...event, namespaceId });
@@ -143,6 +144,26 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
       from (with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})
         select i from n) as n`.execute(db);
 
+  test("searches for a text in slices, and ends when its budget does", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const namespaceId = newTenant();
+    await fill(database, namespaceId, 1200);
+    let slices = 0;
+    const search = (most: number) => {
+      slices = 0;
+      const nextSlice = async (): Promise<void> => {
+        slices += 1;
+        if (slices > most) throw new Error("It is over.");
+        return Promise.resolve();
+      };
+      return withBudget({ nextSlice }, () => stores.audit.list(namespaceId, { text: "nowhere", limit: 9 }));
+    };
+    expect(await search(Infinity)).toEqual([]);
+    expect(slices).toBeGreaterThanOrEqual(2);
+    await expect(search(1)).rejects.toThrow("It is over.");
+  });
+
   // Ten thousand events a page by time, and two thousand by anything else.
   const tenEmpty = Array<number>(10).fill(0);
   for (const { name, filter, pages } of [
@@ -160,7 +181,7 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
     { name: "an actor alone", filter: { actor: agents[1] }, pages: [1] },
     { name: "a rare outcome", filter: { outcome: "denied" }, pages: [1] },
   ] satisfies { name: string; filter: AuditFilter; pages: number[] }[]) {
-    test(`of ${name} goes on behind the events that it looked at, and misses none`, async () => {
+    test(`of ${name} continues behind the events that it read, and misses none`, async () => {
       const database = await openFresh(kind);
       const stores = openStores(database);
       const namespaceId = newTenant();

@@ -1,17 +1,17 @@
 import { sql } from "kysely";
 import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import { detailsFit, type EventDetails } from "../management/index.ts";
+import { columnText, mapInSlices, yieldToEventLoop } from "../shared/index.ts";
+import { detailsFit, type EventDetails } from "../admin-contract/index.ts";
 import type { Database } from "../storage/index.ts";
 
-/** Where an event stands in the trail: when it was, and its place in one of the tenant's chains. */
+/** The place of an event in the audit log: when it was, and its row in one of the tenant's chains. */
 export interface AuditPlace {
   at: string;
   strand: number;
   sequence: number;
 }
 
-/** One event and where it stands. */
+/** One event and its place. */
 export interface AuditRow extends AuditPlace {
   event: AuditEvent;
 }
@@ -24,20 +24,20 @@ export interface AuditFilter extends EventDetails {
   type?: string | undefined;
   outcome?: string | undefined;
   traceId?: string | undefined;
-  /** Only events that stand before this one. */
+  /** Only events before this one. */
   before?: AuditPlace | undefined;
-  /** Only this event and those that stand behind it. */
+  /** Only this event and those after it. */
   downTo?: AuditPlace | undefined;
 }
 
-type Source = Pick<Database, "kind" | "reports">;
+type Source = Pick<Database, "kind" | "reporting">;
 
 /**
- * How many rows one page looks at: an answer takes milliseconds, however little fits. By time they lie beside each other;
+ * How many rows one page reads: an answer takes milliseconds, however few of them match. By time they lie beside each other;
  * those that another index finds are scattered over the table, and those that are searched for a text leave the database.
  */
 const maxScanned = { byTime: 10_000, scattered: 2000, searched: 2000 };
-/** How many rows are read at once when the host itself looks at each. */
+/** How many rows are read at once when the host itself checks each. */
 const readAtOnce = 500;
 
 /** What most rows have. Those are found by time: the partial indexes of outcomes and types have only the others. */
@@ -60,9 +60,12 @@ export async function listEvents(
   let { before } = filter;
   for (;;) {
     const rows = await readRows(source, namespaceId, { ...filter, before }, readAtOnce);
-    for (const row of rows) if (found.length < limit && detailsFit(row.event, filter)) found.push(row);
+    await mapInSlices(rows, (row) => {
+      if (found.length < limit && detailsFit(row.event, filter)) found.push(row);
+    });
     before = rows.at(-1);
     if (found.length === limit || rows.length < readAtOnce) return found;
+    await yieldToEventLoop();
   }
 }
 
@@ -81,7 +84,7 @@ async function readRows(source: Source, namespaceId: string, filter: AuditFilter
     const has = alternatives.map((part) => sql<boolean>`${search}(content, ${part}) > 0`);
     rows = rows.where(sql<boolean>`(${sql.join(has, sql` or `)})`);
   }
-  return (await rows.execute()).map(({ content, ...place }) => ({
+  return mapInSlices(await rows.execute(), ({ content, ...place }) => ({
     ...place,
     event: JSON.parse(content) as AuditEvent,
   }));
@@ -92,8 +95,8 @@ function hasDetails({ resource, tool, grant, reason, text }: EventDetails): bool
 }
 
 /**
- * What the canonical JSON of every event with these details has in it, one of several each time. It may be elsewhere in another
- * event, so that each row that has it is looked at.
+ * Texts that the canonical JSON of every event with these details contains, one of each list. Another event may contain them
+ * elsewhere, so each row that is found by them is checked.
  */
 function partsOf({ resource, tool, grant, reason }: EventDetails): string[][] {
   const member = (name: string, value: string): string => `"${name}":${JSON.stringify(value)}`;
@@ -109,7 +112,7 @@ function partsOf({ resource, tool, grant, reason }: EventDetails): string[][] {
 }
 
 /**
- * The last row that one page with this filter looks at; undefined when the page ends with its limit or with the trail,
+ * The last row that one page with this filter reads; undefined when the page ends with its limit or with the audit log,
  * because an index has exactly the rows that fit.
  */
 export async function findScanEnd(
@@ -129,8 +132,8 @@ export async function findScanEnd(
 }
 
 /** The rows that an index finds, in its order. */
-function served({ kind, reports }: Source, namespaceId: string, filter: AuditFilter) {
-  let rows = reports
+function served({ kind, reporting }: Source, namespaceId: string, filter: AuditFilter) {
+  let rows = reporting
     .selectFrom("audit")
     .where("namespace_id", "=", columnText(namespaceId))
     .orderBy("at", "desc")
@@ -139,7 +142,7 @@ function served({ kind, reports }: Source, namespaceId: string, filter: AuditFil
   const { first } = conditionsOf(filter);
   if (first !== undefined) {
     const condition = sql<boolean>`${sql.ref(first.column)} = ${first.value}`;
-    // Without statistics SQLite takes two bounds for the narrower choice, and looks through all that happened between them.
+    // Without statistics SQLite takes two bounds for the narrower choice, and reads all that happened between them.
     rows = rows.where(kind === "sqlite" ? sql<boolean>`unlikely(${condition})` : condition);
   }
   if (first?.column === "outcome" || first?.column === "type") rows = rows.where(common[first.column].rest);
@@ -167,7 +170,7 @@ interface Condition {
   value: string;
 }
 
-/** The condition that an index answers, the one that is likely to leave the fewest rows; and those to look at row by row. */
+/** The condition that an index answers, the one that is likely to leave the fewest rows; and those to check row by row. */
 function conditionsOf({ traceId, outcome, type, actor }: AuditFilter): {
   first: Condition | undefined;
   others: readonly Condition[];

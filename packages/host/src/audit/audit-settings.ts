@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FileNameSchema, positive } from "../base/index.ts";
+import { FileNameSchema, positive } from "../shared/index.ts";
 
 export const AuditSettingsSchema = z.strictObject({
   keyFile: FileNameSchema.optional().describe("private key that checkpoints are signed with"),

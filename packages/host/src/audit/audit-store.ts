@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { AuditSink } from "turnpike/kernel";
-import { openLedger, recordEvent, type Ledger, type StrandHead, type TenantHead } from "../ledger/index.ts";
-import type { ExportPlace } from "../management/index.ts";
+import { recordEvent, type Ledger, type StrandHead, type TenantHead } from "../ledger/index.ts";
+import type { ExportPlace } from "../admin-contract/index.ts";
 import { createActivity, type Activity } from "./activity.ts";
 import { readAnchors, type Anchors } from "./anchors.ts";
 import { beginExport, continueExport, type ExportPage, type ExportRange } from "./audit-export.ts";
@@ -11,32 +11,32 @@ import { findScanEnd, listEvents, type AuditFilter, type AuditPlace, type AuditR
 import {
   findBreak,
   isKnownTenant,
-  verifyTrail,
+  verifyAuditLog,
   type Break,
   type SignedHead,
-  type TrailPart,
-  type TrailState,
+  type AuditPart,
+  type AuditVerdict,
 } from "./audit-verify.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { Database } from "../storage/index.ts";
 
-/** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
+/** The audit log: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
   /** Where the chains of a tenant begin, by what was signed with the key. */
   readAnchors(namespaceId: string, key: VerifyingKey): Promise<Anchors>;
   /** Follows the chains of a tenant: how far they are whole, and which row is the first that was changed or removed. */
-  verify(namespaceId: string, part?: TrailPart): Promise<TrailState>;
-  /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
+  verify(namespaceId: string, part?: AuditPart): Promise<AuditVerdict>;
+  /** What became of the first of these heads that is not in the audit log; undefined when all of them are. */
   findBreak(
     namespaceId: string,
     heads: readonly SignedHead[],
     anchors?: readonly StrandHead[],
   ): Promise<Break | undefined>;
-  /** The first page of an export. Throws `AuditExportError` when the trail is not whole. */
+  /** The first page of an export. Throws `AuditExportError` when the audit log is not whole. */
   beginExport(namespaceId: string, key: SigningKey, range: ExportRange): Promise<ExportPage>;
   /** The page of an export behind another. */
   continueExport(namespaceId: string, key: SigningKey, place: ExportPlace): Promise<ExportPage>;
-  /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
+  /** Whether the database has anything of a tenant: an audit log, a grant or a credential. */
   isKnown(namespaceId: string): Promise<boolean>;
   /** Counts what happened in a tenant in the last hour, minute by minute. */
   readActivity(namespaceId: string, now: Date): Promise<Activity>;
@@ -54,8 +54,8 @@ export interface AuditStore extends AuditSink {
   /** Events of a tenant, newest first. */
   list(namespaceId: string, filter: AuditFilter & { limit: number }): Promise<AuditRow[]>;
   /**
-   * The last event that one page of a list looks at, so that a page takes milliseconds however little fits: the next one
-   * begins before it. Undefined when a page is filled or the trail ends without looking at that much.
+   * The last event that one page of a list reads, so that a page takes milliseconds however few match: the next one
+   * begins before it. Undefined when a page is filled or the audit log ends before that.
    */
   findScanEnd(namespaceId: string, filter: AuditFilter): Promise<AuditPlace | undefined>;
   /** The rows of a strand behind one of them, oldest first: whatever is committed later comes behind these. */
@@ -66,13 +66,13 @@ export interface AuditStore extends AuditSink {
   ): Promise<TailRow[]>;
   /** How many events wait to be written. */
   readonly waiting: number;
-  /** Resolves when everything recorded so far is kept or refused. */
+  /** Resolves when everything recorded so far is stored or refused. */
   flush(): Promise<void>;
 }
 
-/** What is written goes through the ledger; alone, the store has one of its own. */
-export function createAuditStore(database: Database, ledger: Ledger = openLedger(database)): AuditStore {
-  const { reports } = database;
+/** What is written goes through the ledger. */
+export function createAuditStore(database: Database, ledger: Ledger): AuditStore {
+  const { reporting } = database;
   return {
     record: (event, call) => recordEvent(ledger, event, call),
     get waiting() {
@@ -80,18 +80,18 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     },
     list: (namespaceId, filter) => listEvents(database, namespaceId, filter),
     findScanEnd: (namespaceId, filter) => findScanEnd(database, namespaceId, filter),
-    listRowsBehind: (namespaceId, place, limit) => listRowsBehind(reports, namespaceId, place, limit),
+    listRowsBehind: (namespaceId, place, limit) => listRowsBehind(reporting, namespaceId, place, limit),
     flush: () => ledger.flush(),
-    readAnchors: (namespaceId, key) => readAnchors(reports, namespaceId, key),
-    verify: (namespaceId, part) => verifyTrail(reports, namespaceId, part),
-    findBreak: (namespaceId, heads, anchors) => findBreak(reports, namespaceId, heads, anchors),
-    beginExport: (namespaceId, key, range) => beginExport({ db: reports, namespaceId, key }, range),
-    continueExport: (namespaceId, key, place) => continueExport({ db: reports, namespaceId, key }, place),
-    isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
+    readAnchors: (namespaceId, key) => readAnchors(reporting, namespaceId, key),
+    verify: (namespaceId, part) => verifyAuditLog(reporting, namespaceId, part),
+    findBreak: (namespaceId, heads, anchors) => findBreak(reporting, namespaceId, heads, anchors),
+    beginExport: (namespaceId, key, range) => beginExport({ db: reporting, namespaceId, key }, range),
+    continueExport: (namespaceId, key, place) => continueExport({ db: reporting, namespaceId, key }, place),
+    isKnown: (namespaceId) => isKnownTenant(reporting, namespaceId),
     readActivity: createActivity(database),
-    headsOf: (namespaceId) => readHeads(reports, namespaceId),
+    headsOf: (namespaceId) => readHeads(reporting, namespaceId),
     async listHeads(behind, limit) {
-      let heads = reports
+      let heads = reporting
         .selectFrom("audit_heads")
         .select(["namespace_id as namespaceId", "strand", "sequence", "hash"])
         // A head is made before its first row, and nothing may come of it.

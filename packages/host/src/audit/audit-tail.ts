@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { StrandHead } from "../ledger/index.ts";
 import type { Schema } from "../storage/index.ts";
 
-/** A row as it is kept: `content` is the event as JSON. */
+/** A row as it is stored: `content` is the event as JSON. */
 export type TailRow = Pick<Schema["audit"], "strand" | "sequence" | "at" | "content">;
 
 /**

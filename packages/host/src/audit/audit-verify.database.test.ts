@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
 import { auditEvent, grant } from "../../test/records.ts";
+import { auditStoreOf } from "../../test/single-stores.ts";
 import { openStores } from "../compose/stores.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
-import { createAuditStore } from "./audit-store.ts";
-import type { TrailPart } from "./audit-verify.ts";
+import type { AuditPart } from "./audit-verify.ts";
 
 /** A tenant with five events, and another one beside it. */
 async function fiveEvents(database: Database): Promise<string> {
-  const audit = createAuditStore(database);
+  const audit = auditStoreOf(database);
   const [namespaceId, beside] = [newTenant(), newTenant()];
   const ids = ["event-1", "event-2", "event-3", "event-4", "event-5"];
   await Promise.all(
@@ -21,16 +21,16 @@ async function fiveEvents(database: Database): Promise<string> {
   return namespaceId;
 }
 
-/** The first row that was changed or removed; undefined when the trail is whole. */
+/** The first row that was changed or removed; undefined when the audit log is whole. */
 async function firstBroken(database: Database, namespaceId: string): Promise<number | undefined> {
-  return (await createAuditStore(database).verify(namespaceId)).broken?.sequence;
+  return (await auditStoreOf(database).verify(namespaceId)).broken?.sequence;
 }
 
 /** The same, for one who verifies so many rows at a time; and how many rows and heads they found in all. */
 async function verifyInParts(database: Database, namespaceId: string, rows: number) {
-  const audit = createAuditStore(database);
+  const audit = auditStoreOf(database);
   const found = { rows: 0, heads: 0, broken: undefined as number | undefined };
-  let behind: TrailPart["behind"];
+  let behind: AuditPart["behind"];
   do {
     const part = await audit.verify(namespaceId, { behind, rows });
     expect(part.rows).toBeLessThanOrEqual(rows);
@@ -120,7 +120,7 @@ const rows: { name: string; tamper(database: Database, namespaceId: string): Pro
     name: "a row of another tenant in the place of its own",
     async tamper(database, tenant) {
       const other = newTenant();
-      await createAuditStore(database).record(auditEvent("event-1", { namespaceId: other }));
+      await auditStoreOf(database).record(auditEvent("event-1", { namespaceId: other }));
       const { content, hash } = await rowAt(database, other, 1);
       await change(database, tenant, 1, { content, hash });
     },
@@ -128,10 +128,10 @@ const rows: { name: string; tamper(database: Database, namespaceId: string): Pro
   },
 ];
 
-describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
+describe.each(databaseKinds)("verifying the audit log on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  test("a trail nobody touched is whole, and so is one that does not exist", async () => {
+  test("an untouched audit log is whole, and so is one that does not exist", async () => {
     const database = await open();
     expect(await firstBroken(database, await fiveEvents(database))).toBeUndefined();
     expect(await firstBroken(database, "no-such-tenant")).toBeUndefined();
@@ -153,7 +153,7 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     const namespaceId = await fiveEvents(database);
     const hosts = kind === "sqlite" ? [] : [3, 1];
     for (const strand of hosts) {
-      const audit = createAuditStore({ ...database, strand });
+      const audit = auditStoreOf({ ...database, strand });
       for (const id of ["event-1", "event-2"]) await audit.record(auditEvent(id, { namespaceId }));
     }
     const rowCount = 5 + 2 * hosts.length;
@@ -173,13 +173,13 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
       .insertInto("audit")
       .values({ ...row, sequence: 6, strand: 7 })
       .execute();
-    const { broken } = await createAuditStore(database).verify(namespaceId);
+    const { broken } = await auditStoreOf(database).verify(namespaceId);
     expect(broken).toMatchObject({ strand: 7, sequence: 1 });
   });
 
   test("finds a row that was removed beyond the first thousand", async () => {
     const database = await open();
-    const audit = createAuditStore(database);
+    const audit = auditStoreOf(database);
     const namespaceId = newTenant();
     const ids = Array.from({ length: 2001 }, (_, place) => `event-${place + 1}`);
     await Promise.all(ids.map((id) => audit.record(auditEvent(id, { namespaceId }))));
@@ -188,9 +188,9 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     expect(await firstBroken(database, namespaceId)).toBe(1500);
   });
 
-  test("lets others run in between, however long the trail is", async () => {
+  test("lets others run in between, however long the audit log is", async () => {
     const database = await open();
-    const audit = createAuditStore(database);
+    const audit = auditStoreOf(database);
     const namespaceId = newTenant();
     const ids = Array.from({ length: 2000 }, (_, place) => `event-${place + 1}`);
     await Promise.all(ids.map((id) => audit.record(auditEvent(id, { namespaceId }))));
@@ -213,10 +213,10 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
       const heads = [2, 4, 5].map(async (sequence) => {
         return { strand: 0, sequence, hash: (await rowAt(database, namespaceId, sequence)).hash, checkpoint };
       });
-      return { namespaceId, heads: await Promise.all(heads), audit: createAuditStore(database) };
+      return { namespaceId, heads: await Promise.all(heads), audit: auditStoreOf(database) };
     };
 
-    test("finds nothing on a trail that has them all", async () => {
+    test("finds nothing in an audit log that has them all", async () => {
       const { namespaceId, heads, audit } = await fiveHeads(await open());
       expect(await audit.findBreak(namespaceId, heads)).toBeUndefined();
       expect(await audit.findBreak(namespaceId, [])).toBeUndefined();
@@ -232,7 +232,7 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     for (const { name, gone, sequence, why } of [
       { name: "rows that were cut off at the end", gone: [4, 5], sequence: 4, why: "row 4 was removed" },
       { name: "a row that is missing among others", gone: [4], sequence: 4, why: "row 4 was removed" },
-      { name: "a trail that is gone", gone: [1, 2, 3, 4, 5], sequence: 1, why: "row 1 was removed" },
+      { name: "an audit log that is gone", gone: [1, 2, 3, 4, 5], sequence: 1, why: "row 1 was removed" },
     ])
       test(`finds ${name}`, async () => {
         const database = await open();
@@ -248,9 +248,9 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
       });
   });
 
-  test("knows tenants by their trail, their grants or their credentials, and no others", async () => {
+  test("knows tenants by their audit log, their grants or their credentials, and no others", async () => {
     const database = await open();
-    const audit = createAuditStore(database);
+    const audit = auditStoreOf(database);
     const [unknown, granted] = [newTenant(), newTenant()];
     await openStores(database).grants.issue(grant("g", { namespaceId: granted }));
     expect(await audit.isKnown(unknown)).toBe(false);
@@ -258,7 +258,7 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     expect(await audit.isKnown(await fiveEvents(database))).toBe(true);
   });
 
-  test("a broken trail says nothing about another tenant's", async () => {
+  test("a broken audit log says nothing about another tenant's", async () => {
     const database = await open();
     const [broken, whole] = [await fiveEvents(database), await fiveEvents(database)];
     await remove(database, broken, 3);

@@ -1,10 +1,10 @@
 import { sql, type Kysely } from "kysely";
-import { columnText, yieldToEventLoop } from "../base/index.ts";
+import { columnText, yieldToEventLoop } from "../shared/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 import { readHeads } from "./audit-heads.ts";
 
-/** How a trail is not what it has to be. */
+/** How an audit log was found to be broken. */
 export interface Break {
   /** What is wrong, as the end of a sentence. */
   why: string;
@@ -13,19 +13,19 @@ export interface Break {
   sequence?: number;
 }
 
-/** What was found on the trail of a tenant, or on a part of it. */
-export interface TrailState {
+/** What was found in the audit log of a tenant, or in a part of it. */
+export interface AuditVerdict {
   /** How many rows are what they have to be, from the first on. */
   rows: number;
   /** The heads of the strands that were followed to their ends. */
   heads: StrandHead[];
   broken?: Break;
-  /** The last row that was looked at, when there are more to verify. */
+  /** The last row that was verified, when there are more. */
   last?: StrandHead;
 }
 
-/** Which part of a trail to verify: all of it unless given. */
-export interface TrailPart {
+/** Which part of an audit log to verify: all of it unless given. */
+export interface AuditPart {
   /** The last row of the part before. */
   behind?: StrandHead | undefined;
   /** How many rows at most. */
@@ -41,13 +41,13 @@ export interface SignedHead extends StrandHead {
 
 type Db = Kysely<Schema>;
 
-/** Few enough that checking them holds nobody up. */
+/** Few enough that checking them delays no call. */
 const pageSize = 100;
 
-/** Follows every chain of a tenant from its anchor, or its first row, to its head, or goes on with that for so many rows. */
-export async function verifyTrail(db: Db, namespaceId: string, part: TrailPart = {}): Promise<TrailState> {
+/** Verifies every chain of a tenant from its anchor, or its first row, to its head, or one part of that. */
+export async function verifyAuditLog(db: Db, namespaceId: string, part: AuditPart = {}): Promise<AuditVerdict> {
   const { behind, rows: most = Number.POSITIVE_INFINITY, anchors = [] } = part;
-  const found: TrailState = { rows: 0, heads: [] };
+  const found: AuditVerdict = { rows: 0, heads: [] };
   const heads = await readHeads(db, namespaceId);
   for (const strand of await listStrands(db, namespaceId, [...heads, ...anchors])) {
     if (strand < (behind?.strand ?? 0)) continue;
@@ -100,8 +100,8 @@ async function verifyStrand(
 }
 
 /**
- * What became of the first of these heads that is not on the trail; undefined when all of them are. One before an anchor
- * cannot be looked up any more: the anchor, which is signed, stands for it.
+ * What became of the first of these heads that is not in the audit log; undefined when all of them are. One before an anchor
+ * cannot be looked up any more: the signed anchor proves it.
  */
 export async function findBreak(
   db: Db,
@@ -130,7 +130,7 @@ export async function findBreak(
 /** Whether anything is known of a tenant. */
 export async function isKnownTenant(db: Db, namespaceId: string): Promise<boolean> {
   const tenant = columnText(namespaceId);
-  // In the order of an index: a planner that takes every tenant for a large one would look for it row by row.
+  // In the order of an index: a planner that takes every tenant for a large one would search for it row by row.
   const one = [
     db.selectFrom("audit_heads").select("namespace_id").where("namespace_id", "=", tenant).orderBy("strand").limit(1),
     db.selectFrom("audit").select("namespace_id").where("namespace_id", "=", tenant).orderBy("at").limit(1),
@@ -218,7 +218,7 @@ function rowsOf({ db, namespaceId, strand }: Chain) {
 async function listStrands(db: Db, namespaceId: string, heads: readonly StrandHead[]): Promise<number[]> {
   const strands = new Set(heads.map(({ strand }) => strand));
   if ((await lastRow({ db, namespaceId, strand: 0, from: start })) > 0) strands.add(0);
-  // On SQLite, where a host has strand 0 alone, a partial index finds the others, which nobody should have written.
+  // On SQLite, where a host has strand 0 alone, a partial index finds the others, which no host wrote.
   const rows = db.selectFrom("audit").select("strand").where("namespace_id", "=", columnText(namespaceId));
   const others = rows
     .where(sql<boolean>`strand > 0`)

@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { canonicalJson } from "turnpike/contracts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
-import { canonicalJson } from "../base/index.ts";
 import { beginning, placeBehind, signLine, type Place } from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
 import { openSigningKey, type SigningKey } from "./signing-key.ts";
@@ -95,9 +95,9 @@ test("a file that is not there has no lines, and is not made by reading", async 
 });
 
 describe("an end that was never finished is left out and known,", () => {
-  for (const kept of [1, 30, 200]) {
-    test(`${kept} characters of a line`, async () => {
-      const file = fileOf([...lines.slice(0, 3), (lines[3] ?? "").slice(0, kept)], "");
+  for (const length of [1, 30, 200]) {
+    test(`${length} characters of a line`, async () => {
+      const file = fileOf([...lines.slice(0, 3), (lines[3] ?? "").slice(0, length)], "");
       const { place, isTorn } = await readCheckpoints(file, beginning, key, () => {});
       expect([place.sequence, isTorn]).toEqual([3, true]);
     });

@@ -21,7 +21,7 @@ type Take = (checkpoints: readonly Checkpoint[]) => void | Promise<void>;
 
 /**
  * Reads the checkpoints behind a place, some at a time. Each line holds the hash of the one before, so the signature of
- * the last line stands for all: it is the one that is checked, and until this returns none of them counts.
+ * the last line proves all of them: it is the one that is checked, and until this returns none of them counts.
  */
 export async function readCheckpoints(file: string, from: Place, key: VerifyingKey, take: Take): Promise<Reading> {
   const trust = createTrust(key);
@@ -37,7 +37,7 @@ export async function readCheckpoints(file: string, from: Place, key: VerifyingK
   }
 }
 
-/** The same without looking at a signature: the lines go on from each other, and prove nothing yet. */
+/** The same without checking a signature: the lines continue each other, and prove nothing yet. */
 export async function readUnproved(file: string, from: Place, take: Take): Promise<Reading> {
   let place = from;
   let rest = Buffer.alloc(0);
@@ -78,7 +78,7 @@ export async function copyLines(
   }
 }
 
-/** Appends lines at the end of what was read; what stands behind it is cut first. Returns when they are on the disk. */
+/** Appends lines at the end of what was read; what is behind it is cut first. Returns when they are on the disk. */
 export async function appendLines(file: string, { offset }: Place, lines: readonly string[]): Promise<void> {
   const handle = await open(file, "a", 0o600);
   try {
@@ -101,7 +101,7 @@ export async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** INVARIANT: what is torn gets cut, so without a line before it, it has to be the beginning of one: else it is another's. */
+/** INVARIANT: an incomplete line gets cut, so a file with nothing else has to begin like a line: else it is another file. */
 function requireBeginning(rest: Buffer): void {
   const length = Math.min(rest.length, lineBegins.length);
   if (rest.subarray(0, length).equals(lineBegins.subarray(0, length))) return;

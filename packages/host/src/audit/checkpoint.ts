@@ -1,19 +1,32 @@
 import { createHash } from "node:crypto";
-import { describeIssues } from "turnpike/contracts";
+import { canonicalJson, describeIssues } from "turnpike/contracts";
 import { z } from "zod";
-import { canonicalJson } from "../base/index.ts";
 import { origin, type TenantHead } from "../ledger/index.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
-import { HashSchema, StrandHeadSchema } from "../management/index.ts";
+import { HashSchema, StrandHeadSchema } from "../admin-contract/index.ts";
 
-/** A checkpoint, or a file of them, that is not what it has to be; the words are for the operator. */
+/** A checkpoint, or a file of them, that is not valid; the message is for the operator. */
 export class CheckpointError extends Error {
   override readonly name = "CheckpointError";
 }
 
-/** The number of heads in one line; more go into several, so that nobody waits long while one is made. */
+/** The number of heads in one line; more go into several, so that no call waits long while one is made. */
 export const headsPerLine = 500;
+
+const LostRowsSchema = z.strictObject({
+  namespaceId: z.string(),
+  strand: z.int().min(0),
+  /** The last row that was signed and is still there; 0 for none. */
+  from: z.int().min(0),
+  /** The last row that there was when the loss was noticed. */
+  now: z.int().min(0),
+  /** The last row that was acknowledged. */
+  until: z.int().min(1),
+});
+
+/** A chain that lost rows, as a checkpoint says it. */
+export type LostRows = z.infer<typeof LostRowsSchema>;
 
 const CheckpointSchema = z.strictObject({
   version: z.literal(1),
@@ -28,6 +41,17 @@ const CheckpointSchema = z.strictObject({
   heads: z.array(StrandHeadSchema.extend({ namespaceId: z.string() })),
   /** The line is one of those that say that a backup was restored; together they have every head of the backup. */
   restored: z.strictObject({ part: z.int().min(1), of: z.int().min(1) }).optional(),
+  /** The line is one of those that say which rows the database lost. */
+  gap: z
+    .strictObject({
+      id: z.string().max(100),
+      part: z.int().min(1),
+      of: z.int().min(1),
+      chains: z.array(LostRowsSchema).max(headsPerLine),
+    })
+    .optional(),
+  /** An operator accepted the losses with these ids: from here on their rows need not be there. */
+  accepted: z.array(z.string().max(100)).max(headsPerLine).optional(),
   /** The key that signs this line hands over to another, which signs the lines behind it: their public keys, in PEM. */
   handover: z.strictObject({ from: z.string().max(1000), to: z.string().max(1000) }).optional(),
   /** The id of the key. */
@@ -36,7 +60,7 @@ const CheckpointSchema = z.strictObject({
   signature: z.string(),
 });
 
-/** Heads of audit trails at one moment, signed: one line of a checkpoint file. */
+/** Heads of audit logs at one instant, signed: one line of a checkpoint file. */
 export type Checkpoint = z.infer<typeof CheckpointSchema>;
 
 /** A place between two lines of a checkpoint file. */
@@ -63,14 +87,16 @@ export function placeBehind(line: string | Buffer, before: Place): Place {
 /** The line that puts heads behind a place. */
 export async function signLine(
   { sequence, hash }: Place,
-  content: Pick<Checkpoint, "at" | "host" | "restored" | "handover"> & { heads: readonly TenantHead[] },
+  content: Pick<Checkpoint, "at" | "host" | "restored" | "gap" | "accepted" | "handover"> & {
+    heads: readonly TenantHead[];
+  },
   key: SigningKey,
 ): Promise<string> {
   const unsigned = { version: 1, sequence: sequence + 1, previous: hash, ...content, key: key.id };
   return canonicalJson({ ...unsigned, signature: await key.sign(canonicalJson(unsigned)) });
 }
 
-/** Reads the line that stands behind a place. Its signature is not looked at. */
+/** Reads the line behind a place. Its signature is not checked. */
 export function parseLine(line: string, { sequence, hash }: Place): Checkpoint {
   const number = sequence + 1;
   const read = CheckpointSchema.safeParse(jsonOf(line));

@@ -21,8 +21,9 @@ import {
   temporaryFolder,
 } from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
+import { auditStoreOf } from "../../test/single-stores.ts";
 import type { Database } from "../storage/database.ts";
-import { createAuditStore, type AuditStore } from "./audit-store.ts";
+import type { AuditStore } from "./audit-store.ts";
 import { entryOf, openLedger, type TenantHead } from "../ledger/index.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
@@ -45,7 +46,7 @@ interface Run {
 let events = 0;
 
 function start(database: Database, folder: string): Run {
-  const audit = createAuditStore(database);
+  const audit = auditStoreOf(database);
   const logged: Run["logged"] = [];
   const to = (level: string) => (facts: object, message: string) => void logged.push({ level, facts, message });
   const log = { info: to("info"), warn: to("warn"), error: to("error") };
@@ -82,7 +83,7 @@ async function headsOf({ checkpoints }: Run, namespaceId: string): Promise<Signe
   return heads;
 }
 
-/** Takes the newest rows of a tenant away, and its head back, as somebody would who has the database. */
+/** Takes the newest rows of a tenant away, and its head back, as an attacker with the database would. */
 async function cut({ db }: Database, tenant: string, from: number): Promise<void> {
   await db.deleteFrom("audit").where("namespace_id", "=", tenant).where("sequence", ">=", from).execute();
   const rows = db.selectFrom("audit").select(["sequence", "hash"]).where("namespace_id", "=", tenant);
@@ -122,7 +123,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect([signed(folder).length, again.logged]).toEqual([3, []]);
   });
 
-  test("go on in the next start, which signs what a killed process left unsigned", async () => {
+  test("are continued by the next start, which signs what a killed process left unsigned", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const killed = start(database, folder);
     await killed.record("a", 2);
@@ -161,7 +162,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     await cut(database, "cut", 3);
     await cut(database, "gone", 1);
     await cut(database, "rewritten", 4);
-    await createAuditStore(database).record(auditEvent("another", { namespaceId: "rewritten" }));
+    await auditStoreOf(database).record(auditEvent("another", { namespaceId: "rewritten" }));
     const host = start(database, folder);
     await host.checkpoints.write();
     expect(host.logged).toEqual([
@@ -175,7 +176,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(signed(folder)).toHaveLength(1);
   });
 
-  test("sign what the process wrote, not what somebody made of it since", async () => {
+  test("sign what the process wrote, not what was made of it since", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const host = start(database, folder);
     await host.record("a", 5);
@@ -185,7 +186,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
   });
 
   for (const more of [1, 2, 3, 9]) {
-    test(`keep the head of a chain that was cut by three rows before ${more} came, within one checkpoint`, async () => {
+    test(`still sign the head of a chain that was cut by three rows before ${more} came, within one checkpoint`, async () => {
       const [database, folder] = [await openFresh(kind), temporaryFolder()];
       const host = start(database, folder);
       await host.record("a", 5);
@@ -196,7 +197,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     });
   }
 
-  test("keep the head of a chain that was rewritten, and made longer, before the next event came", async () => {
+  test("still sign the head of a chain that was rewritten, and made longer, before the next event came", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const host = start(database, folder);
     await host.record("a", 5);
@@ -217,7 +218,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     await expect(host.checkpoints.write()).rejects.toThrow("EISDIR");
     await host.record("b", 1);
     await host.checkpoints.close();
-    expect(host.logged).toMatchObject([{ level: "error", message: "audit checkpoint not written" }]);
+    expect(host.logged).toMatchObject([{ level: "error", message: "could not write audit checkpoint, will retry" }]);
     expect(host.checkpoints.waiting).toBe(2);
     rmdirSync(fileIn(folder));
     await host.checkpoints.write();
@@ -245,7 +246,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(host.logged[0]).toMatchObject({ level: "warn", message: expect.stringContaining("chmod 600") });
   });
 
-  test("of something else are not gone on with, and the file stays as it is", async () => {
+  test("of something else are not continued, and the file stays as it is", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     writeFileSync(fileIn(folder), "my only copy");
     const host = start(database, folder);
@@ -254,7 +255,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(readFileSync(fileIn(folder), "utf8")).toBe("my only copy");
   });
 
-  test("whose file is not whole are not gone on with, and the file stays as it is", async () => {
+  test("whose file is not whole are not continued, and the file stays as it is", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const before = start(database, folder);
     for (let round = 0; round < 3; round += 1) {
@@ -270,7 +271,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(readFileSync(fileIn(folder), "utf8")).toBe(text);
   });
 
-  test("of another key are not gone on with", async () => {
+  test("of another key are not continued", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const before = start(database, folder);
     await before.record("a", 1);
@@ -328,11 +329,11 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     const host = start({ ...database, hostId: 2 }, temporaryFolder());
     await host.checkpoints.write();
     expect(host.logged).toMatchObject([
-      { level: "warn", message: expect.stringContaining("no audit checkpoints of earlier") },
+      { level: "warn", message: expect.stringContaining("no earlier audit checkpoints were found") },
     ]);
   });
 
-  test("are not missed where there is no trail", async () => {
+  test("are not missed where there is no audit log", async () => {
     const host = start({ ...(await openFresh(kind)), hostId: 2 }, temporaryFolder());
     await host.checkpoints.write();
     expect(host.logged).toEqual([]);
@@ -347,11 +348,11 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     await before.record("a", 1);
     await before.record("b", 1);
     await before.checkpoints.write();
-    renameSync(fileIn(folder), join(folder, "kept.jsonl"));
+    renameSync(fileIn(folder), join(folder, "copy.jsonl"));
     const host = start(later, folder);
     await host.checkpoints.write();
     expect(host.logged).toMatchObject([
-      { level: "warn", message: expect.stringContaining("no audit checkpoints of earlier") },
+      { level: "warn", message: expect.stringContaining("no earlier audit checkpoints were found") },
     ]);
     expect(signed(folder)).toEqual([["a@1", "b@1"]]);
   });
@@ -374,19 +375,19 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
       [5, undefined],
     ]);
     expect(await host.audit.findBreak(tenant, heads)).toBeUndefined();
-    expect(await headsOf(host, "nobody")).toEqual([]);
+    expect(await headsOf(host, "unknown")).toEqual([]);
   });
 });
 
 describe("checkpoints of two hosts on one PostgreSQL", () => {
-  test("are not of a strand on which nothing was kept, because its only call was a replay of another host's", async () => {
+  test("are not of a strand on which nothing was stored, because its only call was a replay of another host's", async () => {
     const [one, other] = await openPair();
     const key = { namespace_id: "a", actor: "agent:a", kind: "tool", scope: "", id: "call-1" } as const;
     const call = (nonce: string) => ({
       claim: { key, fingerprint: "one", nonce },
       alternatives: [{ entries: [entryOf(auditEvent(nonce, { namespaceId: "a" }))] }],
     });
-    expect(await openLedger(one).submit(call("first"))).toMatchObject({ kind: "kept" });
+    expect(await openLedger(one).submit(call("first"))).toMatchObject({ kind: "written" });
     expect(await openLedger(other).submit(call("second"))).toMatchObject({ kind: "taken" });
     const folder = temporaryFolder();
     const host = start(other, folder);
@@ -396,7 +397,7 @@ describe("checkpoints of two hosts on one PostgreSQL", () => {
     expect(await host.audit.verify("a")).toMatchObject({ rows: 1, heads: [{ strand: one.strand, sequence: 1 }] });
   });
 
-  test("with a folder each are apart; both hold the same trail", async () => {
+  test("with a folder each are apart; both hold the same audit log", async () => {
     const databases = await openPair();
     const hosts = databases.map((database) => {
       const folder = temporaryFolder();
@@ -409,7 +410,7 @@ describe("checkpoints of two hosts on one PostgreSQL", () => {
     for (const host of hosts) {
       expect(linesIn(host.folder).length).toBeGreaterThanOrEqual(3);
       expect(await host.audit.findBreak("a", await headsOf(host, "a"))).toBeUndefined();
-      // The second one finds a trail of which it has no checkpoints, and says so.
+      // The second one finds an audit log of which it has no checkpoints, and says so.
       expect(host.logged.filter(({ level }) => level === "error")).toEqual([]);
     }
   });

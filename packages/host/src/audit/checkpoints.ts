@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { sql } from "kysely";
-import { columnText, yieldToEventLoop } from "../base/index.ts";
-import type { Database } from "../storage/index.ts";
-import { errorFacts, type Log } from "../observe/index.ts";
+import { columnText, yieldToEventLoop } from "../shared/index.ts";
+import { type Database, findLostChains, type Gap, type LostChain } from "../storage/index.ts";
+import { errorFacts, type Log } from "../telemetry/index.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "../ledger/index.ts";
 import {
@@ -10,15 +11,16 @@ import {
   CheckpointError,
   headsOfTenant,
   headsPerLine,
+  type LostRows,
   placeBehind,
   signLine,
 } from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
-import { createRestores, readRestores, type Restores } from "./restores.ts";
-import type { SigningKey } from "./signing-key.ts";
+import { createNewestHeads, createRestores, nameOf, type Restores, signGap } from "./restores.ts";
+import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 
-/** Signed heads of every trail, in a file outside the database: what was cut or rewritten in there is found with them. */
+/** Signed heads of every audit log, in a file outside the database: they reveal what was removed or rewritten in there. */
 export interface Checkpoints {
   readonly key: SigningKey;
   /** How many heads wait to be signed. */
@@ -32,8 +34,16 @@ export interface Checkpoints {
    * with a `CheckpointError` when the file is not whole.
    */
   headsOf(namespaceId: string, take: (heads: readonly SignedHead[]) => Promise<void>): Promise<void>;
-  /** When backups were restored, by the lines of the file. */
-  restores(): Promise<Restores["all"]>;
+  /** Whether there is a file. Nothing was signed before there is one. */
+  readonly isThere: boolean;
+  /** The newest head of every chain that has to be in the database, by the lines of the file. */
+  newestHeads(): Promise<readonly TenantHead[]>;
+  /** What the lines of the file say of restored backups and of lost rows. */
+  restores(): Promise<Pick<Restores, "all" | "gaps">>;
+  /** Signs that rows are lost, behind every head that was acknowledged and not signed yet. Unless that was signed before. */
+  signLoss(gap: Gap): Promise<void>;
+  /** Signs that an operator accepted these losses: from here on the rows need not be there. */
+  signAcceptance(ids: readonly string[]): Promise<void>;
   /** Lines of the file from a byte on. Throws `CheckpointError` when the file does not reach that far. */
   copy(from: number): Promise<{ lines: string[]; isEnd: boolean }>;
   /** Writes now and every so many seconds, for as long as the host runs. What fails is logged and tried again. */
@@ -58,12 +68,15 @@ const headsPerPage = 500;
 const copyBytes = 262_144;
 const tenantsNamed = 5;
 
-/** Keeps the checkpoints of one host. Nothing is read or written before it is told to. */
+/** Writes and reads the checkpoints of one host. It does neither before `start`, `write` or a read is called. */
 export function createCheckpoints({ file, key, audit, database, log, clock }: CheckpointOptions): Checkpoints {
   let place = beginning;
   let last: Checkpoints["last"];
   let isOpened = false;
-  let restores = createRestores();
+  const restores = createRestores();
+  /** How far the file was read for them. */
+  let restoresPlace = beginning;
+  let readingRestores: Promise<unknown> = Promise.resolve();
   let unsigned: TenantHead[] = [];
   let turn: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -74,28 +87,25 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
 
   /** Reads the file for the first time, and holds the database against it. */
   const open = async (): Promise<void> => {
-    const newest = new Map<string, TenantHead>();
-    restores = createRestores();
+    const newest = createNewestHeads();
     const reading = await readCheckpoints(file, beginning, key, (checkpoints) => {
-      restores.take(checkpoints);
-      for (const { heads, restored } of checkpoints) {
-        // What was signed before a backup was restored need not be there any more.
-        if (restored?.part === 1) newest.clear();
-        for (const head of heads) newest.set(nameOf(head), head);
-      }
+      newest.take(checkpoints);
       for (const checkpoint of checkpoints.slice(-1)) remember(checkpoint);
     });
-    const { ahead, behind } = await compareHeads(audit, newest);
-    // Also when the key is new: whoever takes the checkpoints away can take the key as well.
+    const { ahead, behind } = await compareHeads(audit, newest.heads);
+    // Also when the key is new: an attacker who removes the checkpoints can remove the key as well.
     if (reading.place.sequence === 0 && database.hostId > 1 && ahead.length > 0)
-      log.warn({ file }, "there are no audit checkpoints of earlier; a cut of the trail from before now is not found");
+      log.warn(
+        { file },
+        "no earlier audit checkpoints were found; rows removed from the audit log before now will not be noticed",
+      );
     if (behind.length > 0)
       log.error(
         { tenants: behind.length, first: behind.slice(0, tenantsNamed), checkpoint: reading.place.sequence },
-        "the audit trail is behind its checkpoints: it was cut, or an older database was restored; see `audit verify`",
+        "the audit log is behind its checkpoints: it was cut, or an older database was restored; see `audit verify`",
       );
     gather();
-    // Of what this process wrote itself it knows better than the database.
+    // The heads that this process wrote are newer than those that were read from the database.
     const own = new Set(unsigned.map(nameOf));
     unsigned = [...ahead.filter((head) => !own.has(nameOf(head))), ...unsigned];
     place = reading.place;
@@ -112,29 +122,40 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
     place = end;
   };
 
+  const signHeads = async (): Promise<void> => {
+    await catchUp();
+    gather();
+    while (unsigned.length > 0) {
+      const heads = unsigned.slice(0, headsPerLine);
+      const at = clock().toISOString();
+      const line = await signLine(place, { at, host: database.hostId, heads }, key);
+      await appendLines(file, place, [line]);
+      place = placeBehind(line, place);
+      remember({ sequence: place.sequence, at });
+      unsigned = unsigned.slice(heads.length);
+    }
+  };
   const writeNow = async (): Promise<void> => {
     if (isOpened && unsigned.length + audit.untaken === 0) return;
-    await takingTurns(database, async () => {
-      await catchUp();
-      gather();
-      while (unsigned.length > 0) {
-        const heads = unsigned.slice(0, headsPerLine);
-        const at = clock().toISOString();
-        const line = await signLine(place, { at, host: database.hostId, heads }, key);
-        await appendLines(file, place, [line]);
-        place = placeBehind(line, place);
-        remember({ sequence: place.sequence, at });
-        unsigned = unsigned.slice(heads.length);
-      }
-    });
+    await takingTurns(database, signHeads);
   };
 
-  /** While the host runs nobody restores anything. */
-  const findRestores = async (): Promise<Restores> => (isOpened ? restores : readRestores(file, key));
+  /** Reads what came since the last time. No other backup is restored while the host runs, but other hosts may sign here. */
+  const findRestores = (): Promise<Restores> => {
+    const read = async (): Promise<Restores> => {
+      const reading = await readCheckpoints(file, restoresPlace, key, (checkpoints) => restores.take(checkpoints));
+      restoresPlace = reading.place;
+      return restores;
+    };
+    const mine = readingRestores.then(read, read);
+    readingRestores = mine.catch(() => {});
+    return mine;
+  };
 
-  const write = (): Promise<void> => (turn = turn.then(writeNow, writeNow));
+  const inTurn = (work: () => Promise<void>): Promise<void> => (turn = turn.then(work, work));
+  const write = (): Promise<void> => inTurn(writeNow);
   const tryToWrite = (): Promise<void> =>
-    write().catch((error: unknown) => log.error(errorFacts(error), "audit checkpoint not written"));
+    write().catch((error: unknown) => log.error(errorFacts(error), "could not write audit checkpoint, will retry"));
 
   return {
     key,
@@ -147,9 +168,10 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
     write,
     async headsOf(namespaceId, take) {
       gather();
-      // Taken before the file is read: what is signed meanwhile is in both, and nothing is in neither.
+      // Copied before the file is read: a head that is signed meanwhile is found twice, and none is missed.
       const [known, own] = [place, unsigned];
-      const { isUndone } = await findRestores();
+      // A file that is another one by now is refused below, where it is read as a whole.
+      const { isUndone } = await findRestores().catch(() => restores);
       const tenant = columnText(namespaceId);
       let hash: string | undefined;
       const { place: end } = await readCheckpoints(file, beginning, key, async (checkpoints) => {
@@ -169,7 +191,37 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
         );
       await take(headsOfTenant({ heads: own }, tenant));
     },
-    restores: async () => (await findRestores()).all,
+    get isThere() {
+      return existsSync(file);
+    },
+    async newestHeads() {
+      const newest = createNewestHeads();
+      await readCheckpoints(file, beginning, key, newest.take);
+      return [...newest.heads.values()];
+    },
+    restores: findRestores,
+    signLoss: ({ id, at, chains }) =>
+      inTurn(() =>
+        takingTurns(database, async () => {
+          await signHeads();
+          if ((await findRestores()).gaps.some((gap) => gap.id === id)) return;
+          const lost = await measureLoss(file, key, database, chains);
+          await appendLines(file, place, await signGap(place, { id, at, host: database.hostId, chains: lost }, key));
+        }),
+      ),
+    signAcceptance: (ids) =>
+      inTurn(() =>
+        takingTurns(database, async () => {
+          await catchUp();
+          const { gaps } = await findRestores();
+          const unaccepted = gaps.filter(({ acceptedAt }) => acceptedAt === undefined).map(({ id }) => id);
+          const accepted = unaccepted.filter((id) => ids.includes(id));
+          if (accepted.length === 0) return;
+          const at = clock().toISOString();
+          const line = await signLine(place, { at, host: database.hostId, heads: [], accepted }, key);
+          await appendLines(file, place, [line]);
+        }),
+      ),
     copy: (from) => copyLines(file, from, copyBytes),
     start(seconds) {
       if (key.isExposed)
@@ -187,7 +239,7 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
   };
 }
 
-/** Which heads are newer than those that were signed, and the tenants whose trails do not reach that far. */
+/** Which heads are newer than those that were signed, and the tenants whose audit logs do not reach that far. */
 async function compareHeads(
   audit: AuditStore,
   signed: ReadonlyMap<string, TenantHead>,
@@ -211,11 +263,31 @@ async function compareHeads(
   }
 }
 
-function nameOf({ strand, namespaceId }: TenantHead): string {
-  return `${strand} ${namespaceId}`;
+/** Of each chain, which of its signed rows is the last that is still there. */
+async function measureLoss(
+  file: string,
+  key: VerifyingKey,
+  { db }: Pick<Database, "db">,
+  chains: readonly LostChain[],
+): Promise<LostRows[]> {
+  const signed = new Map<string, TenantHead[]>(chains.map((chain) => [nameOf(chain), []]));
+  await readCheckpoints(file, beginning, key, (checkpoints) => {
+    for (const { heads } of checkpoints) for (const head of heads) signed.get(nameOf(head))?.push(head);
+  });
+  const lost: LostRows[] = [];
+  for (const { namespaceId, strand, sequence: until, now } of chains) {
+    let from = 0;
+    for (const head of signed.get(nameOf({ namespaceId, strand }))?.toReversed() ?? []) {
+      if ((await findLostChains(db, [head])).length > 0) continue;
+      from = head.sequence;
+      break;
+    }
+    lost.push({ namespaceId, strand, from, now, until });
+  }
+  return lost;
 }
 
-/** An SQLite file belongs to one process already; hosts of a PostgreSQL may stand in the same folder. */
+/** An SQLite file belongs to one process already; hosts of a PostgreSQL may run in the same folder. */
 async function takingTurns({ db, isShared }: CheckpointOptions["database"], work: () => Promise<void>): Promise<void> {
   if (!isShared) return work();
   await db.transaction().execute(async (transaction) => {

@@ -2,11 +2,10 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, mkdir, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { describeIssues } from "turnpike/contracts";
+import { canonicalJson, describeIssues } from "turnpike/contracts";
 import { z } from "zod";
-import { canonicalJson } from "../base/index.ts";
 import { expectedRow, type Head } from "../ledger/index.ts";
-import { HashSchema, StrandPlaceSchema } from "../management/index.ts";
+import { HashSchema, StrandPlaceSchema } from "../admin-contract/index.ts";
 import { AuditExportError } from "./audit-export.ts";
 import { signatureProblem } from "./signed-record.ts";
 import type { VerifyingKey } from "./signing-key.ts";
@@ -42,8 +41,8 @@ const EndSchema = HeaderSchema.extend({
 export type ExportEnd = z.infer<typeof EndSchema>;
 
 /**
- * Writes an export for its owner alone. Returns when the whole of it is on the disk under its name, where nothing may stand
- * yet; when it fails, nothing stands there.
+ * Writes an export for its owner alone. Returns when the whole of it is on the disk under its name, where no file may be
+ * yet; when it fails, no file is left there.
  */
 export async function writeExport(file: string, pages: AsyncIterable<{ lines: readonly string[] }>): Promise<void> {
   const draft = `${file}.${randomUUID()}.part`;
@@ -91,7 +90,7 @@ export async function verifyExport(file: string, key: VerifyingKey): Promise<Exp
   };
   for await (const line of readLines(file)) {
     number += 1;
-    if (end !== undefined) throw fail(`line ${number} stands behind the end.`);
+    if (end !== undefined) throw fail(`line ${number} comes after the end.`);
     const value = jsonOf(line);
     if (header === undefined) {
       header = read(HeaderSchema, value);
@@ -129,7 +128,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
   if (rest !== "") yield rest;
 }
 
-/** Of a name that stands twice one reader takes the first and another one the last, so only a line as it was written counts. */
+/** Of a repeated key one reader takes the first and another one the last, so a line counts only as it was written. */
 function jsonOf(line: string): unknown {
   try {
     const value = JSON.parse(line) as unknown;

@@ -4,15 +4,15 @@ import { parseVerifyingKey, type VerifyingKey } from "./signing-key.ts";
 /** Follows the lines of a file, from the key that is trusted to those that it handed over to. */
 export interface Trust {
   take(checkpoints: readonly Checkpoint[]): void;
-  /** Whether the last line is signed by the key that is trusted there; it stands for all before it. */
+  /** Whether the last line is signed by the key that is trusted there; it proves all before it. */
   isSigned(): boolean;
   /** Throws `CheckpointError` when it is not. */
   requireSigned(): void;
 }
 
 /**
- * INVARIANT: a key is trusted when the key that was trusted before it signed the line that hands over. Whoever trusts the later
- * key needs no handover: its signature stands for every line before it.
+ * INVARIANT: a key is trusted when the key that was trusted before it signed the line that hands over. A reader who trusts the later
+ * key needs no handover: its signature proves every line before it.
  */
 export function createTrust(key: VerifyingKey): Trust {
   let current = key;

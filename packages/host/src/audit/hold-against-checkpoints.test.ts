@@ -9,7 +9,7 @@ const signedBy = (sequence: number): SignedHead => {
 };
 const unsigned: SignedHead = { strand: 0, sequence: 9, hash: "a".repeat(64) };
 
-/** Holds a trail against pages of heads, of which some rows are broken. */
+/** Holds an audit log against pages of heads, of which some rows are broken. */
 function hold(pages: readonly SignedHead[][], broken: readonly number[], error?: Error) {
   const headsOf = async (_tenant: string, take: (heads: readonly SignedHead[]) => Promise<void>): Promise<void> => {
     for (const page of pages) await take(page);

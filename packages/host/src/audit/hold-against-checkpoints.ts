@@ -4,7 +4,7 @@ import type { Break } from "./audit-verify.ts";
 import { CheckpointError } from "./checkpoint.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 
-/** Holds a trail against every head that was signed for it: how many there are, and what became of one that is not there. */
+/** Compares an audit log with every head that was signed for it: how many there are, and what became of one that is missing. */
 export async function holdAgainstCheckpoints(
   { audit, checkpoints }: { audit: Pick<AuditStore, "findBreak">; checkpoints: Pick<Checkpoints, "headsOf"> },
   namespaceId: string,

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
-import { beginning, type Checkpoint, headsPerLine, signLine } from "./checkpoint.ts";
+import { beginning, type Checkpoint, headsPerLine, type LostRows, signLine } from "./checkpoint.ts";
 import { appendLines } from "./checkpoint-file.ts";
-import { appendRestore, createRestores, readRestores } from "./restores.ts";
+import { appendRestore, createNewestHeads, createRestores, readRestores, type Restores } from "./restores.ts";
 import { openSigningKey } from "./signing-key.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
@@ -63,8 +63,54 @@ describe("a restore", () => {
   });
 });
 
+describe("lost rows", () => {
+  const chains = [{ namespaceId: "acme", strand: 0, from: 5, now: 6, until: 9 }];
+  const lost = (sequence: number, part = 1, of = 1): Checkpoint => ({
+    ...lineOf(sequence, []),
+    gap: { id: "gap-1", part, of, chains: part === 1 ? chains : [{ ...(chains[0] as LostRows), strand: 1 }] },
+  });
+  const accepted = (sequence: number): Checkpoint => ({ ...lineOf(sequence, []), accepted: ["gap-1"] });
+  const after = (...lines: Checkpoint[]): Restores => {
+    const restores = createRestores();
+    restores.take([lineOf(1, [head(9)])]);
+    for (const line of lines) restores.take([line]);
+    return restores;
+  };
+
+  test("have to be there until an operator accepts that they are not", () => {
+    const restores = after(lost(2));
+    expect(restores.gaps).toMatchObject([{ id: "gap-1", at, checkpoint: 2, chains }]);
+    expect(restores.isUndone(1, head(9))).toBe(false);
+  });
+
+  for (const { name, line, row, isUndone } of [
+    { name: "a row that was signed before it and is lost", line: 1, row: head(9), isUndone: true },
+    { name: "the last signed row that was still there", line: 1, row: head(5), isUndone: false },
+    { name: "a row of another strand", line: 1, row: head(9, "acme", 1), isUndone: false },
+    { name: "a row of another tenant", line: 1, row: head(9, "other"), isUndone: false },
+    { name: "a row that was signed behind it", line: 3, row: head(7), isUndone: false },
+  ])
+    test(`that were accepted ${isUndone ? "take away" : "do not take away"} ${name}`, () => {
+      expect(after(lost(2), accepted(4)).isUndone(line, row)).toBe(isUndone);
+    });
+
+  test("of which a line is missing count for nothing, whatever was accepted", () => {
+    for (const half of [lost(2, 1, 2), lost(2, 2, 2)])
+      expect(after(half, accepted(3)).isUndone(1, head(9))).toBe(false);
+    expect(after(lost(2, 1, 2), lost(3, 2, 2), accepted(4)).isUndone(1, head(9, "acme", 1))).toBe(true);
+  });
+
+  test("are no heads that the database has to have, and what was signed behind them is", () => {
+    const newest = createNewestHeads();
+    newest.take([lineOf(1, [head(9), head(4, "other")]), lost(2)]);
+    expect([...newest.heads.values()]).toEqual([head(4, "other")]);
+    newest.take([lineOf(3, [head(7)])]);
+    expect([...newest.heads.values()]).toEqual([head(4, "other"), head(7)]);
+  });
+});
+
 describe("a restore that is appended", () => {
-  test("to no file is its first line, also of a backup without a trail", async () => {
+  test("to no file is its first line, also of a backup without an audit log", async () => {
     const { file, key } = newFile();
     expect(await appendRestore(file, { at, host: 1, heads: [] }, key)).toBe(1);
     expect((await readRestores(file, key)).all).toMatchObject([{ at, checkpoint: 1 }]);

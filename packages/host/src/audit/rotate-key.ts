@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ConfigError, putInPlace } from "../base/index.ts";
+import { ConfigError, putInPlace, programName } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
 import { signAnchorsAnew } from "./anchors.ts";
 import { beginning, type Checkpoint, placeBehind, signLine } from "./checkpoint.ts";
@@ -26,12 +26,12 @@ function nextFile(keyFile: string): string {
 /** Refuses to sign with a key that may have handed over already. */
 export function refuseHalfRotated(keyFile: string): void {
   if (existsSync(nextFile(keyFile)))
-    throw new ConfigError(`The rotation of ${keyFile} was interrupted. Run: turnpike audit key rotate`);
+    throw new ConfigError(`The rotation of ${keyFile} was interrupted. Run: ${programName()} audit key rotate`);
 }
 
 /**
- * Replaces the key that checkpoints and anchors are signed with. The old key signs that it hands over to the new one, so whoever
- * trusts the old one goes on trusting the file. Killed at any moment, it is done by running it again; until then no host starts.
+ * Replaces the key that checkpoints and anchors are signed with. The old key signs that it hands over to the new one, so a reader who
+ * trusts the old one still trusts the file. A rotation that was killed is completed by running it again; until then no host starts.
  */
 export async function rotateKey(
   { db, hostId }: Pick<Database, "db" | "hostId">,

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../base/index.ts";
+import { canonicalJson } from "turnpike/contracts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 
 /** What a signature adds to a record; it is of the canonical JSON of everything else. */

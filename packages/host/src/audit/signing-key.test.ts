@@ -46,13 +46,13 @@ test("a key whose file is another user's is known to be exposed", () => {
   expect(openSigningKey(file).isExposed).toBe(true);
 });
 
-test("a key is drafted under a name that cannot be guessed, and nothing that stands in its way is written to", () => {
+test("a key is drafted under a name that cannot be predicted, and no file in its way is written to", () => {
   const folder = temporaryFolder();
   const [file, victim] = [join(folder, "audit-key.pem"), join(folder, "victim")];
-  writeFileSync(victim, "kept");
+  writeFileSync(victim, "unchanged");
   symlinkSync(victim, `${file}.${process.pid}`);
   openSigningKey(file);
-  expect(readFileSync(victim, "utf8")).toBe("kept");
+  expect(readFileSync(victim, "utf8")).toBe("unchanged");
   expect(lstatSync(file).isFile()).toBe(true);
 });
 
@@ -69,7 +69,7 @@ for (const [name, text, says] of [
   });
 }
 
-test("a folder that nobody can write to is named", () => {
+test("a folder without permission to write is named", () => {
   const file = join(temporaryFolder(), "file");
   writeFileSync(file, "");
   expect(() => openSigningKey(join(file, "audit-key.pem"))).toThrow("cannot be made");

@@ -20,7 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolder } from "../base/index.ts";
+import { makeFolder } from "../shared/index.ts";
 
 /** What a signature is checked with. */
 export interface VerifyingKey {
@@ -41,7 +41,7 @@ export interface SigningKey extends VerifyingKey {
   sign(text: string): Promise<string>;
 }
 
-/** Opens the Ed25519 key in a file, or makes one there that its owner alone can read, unless told not to. Throws words for the operator. */
+/** Opens the Ed25519 key in a file, or makes one there that its owner alone can read, unless told not to. Throws a message for the operator. */
 export function openSigningKey(file: string, { isMade = true }: { isMade?: boolean } = {}): SigningKey {
   if (isMade && !existsSync(file)) makeKey(file);
   const key = readKey(file, createPrivateKey);
@@ -59,13 +59,13 @@ export function openSigningKey(file: string, { isMade = true }: { isMade?: boole
   };
 }
 
-/** Whoever owns a file can read it, whatever its mode. */
+/** The owner of a file can read it, whatever its mode. */
 function isExposed(file: string): boolean {
   const { mode, uid } = statSync(file);
   return (mode & 0o077) !== 0 || (process.getuid !== undefined && uid !== process.getuid());
 }
 
-/** Reads a public key from a PEM file. Throws words for the operator. */
+/** Reads a public key from a PEM file. Throws a message for the operator. */
 export function readVerifyingKey(file: string): VerifyingKey {
   return verifyingKey(readKey(file, createPublicKey));
 }
@@ -94,9 +94,9 @@ function readKey(file: string, read: (pem: string) => KeyObject): KeyObject {
   throw new Error(`${file} is a key of another kind; expected Ed25519.`);
 }
 
-/** A half-written key is never seen under its name, and a key that somebody else just made is left alone. */
+/** A half-written key is never seen under its name, and a key that another process just made is left alone. */
 function makeKey(file: string): void {
-  // Under a name that nobody can know before: what stands there already could be a link to somewhere else.
+  // Under an unpredictable name: a file with a known name could be a link that an attacker placed there.
   const draft = `${file}.${randomUUID()}`;
   try {
     makeFolder(dirname(file));

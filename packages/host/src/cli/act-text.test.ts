@@ -154,7 +154,7 @@ test("a hidden character in a text that is wrapped is shown once", () => {
   );
 });
 
-test("a text that is wider than the terminal goes on behind a gutter", () => {
+test("a text that is wider than the terminal continues behind a gutter", () => {
   expect(wrapText("Because: of this", 20)).toBe("Because: of this");
   expect(wrapText(`Because${" ".repeat(13)}to  mallory`, 20)).toBe(`Because${" ".repeat(11)}\n|   to  mallory`);
 });

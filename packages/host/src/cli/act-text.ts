@@ -1,5 +1,5 @@
-import type { Act, JsonValue } from "turnpike/contracts";
-import { actRows, cutText, valueText, visibleText } from "../display/index.ts";
+import type { Act } from "turnpike/contracts";
+import { actRows, cutText, visibleText } from "../display/index.ts";
 
 /** How much of a long act is shown. */
 interface Shown {
@@ -43,22 +43,21 @@ export function argumentsText(act: Act, { isFull, columns }: Shown): string {
 
 const indent = "  ";
 const gap = "  ";
-/** What stands before each line of a value that has several, so that none of them is taken for a row. */
+/** The prefix of each line of a value that has several, so that none of them is taken for a row. */
 const gutter = "| ";
-/** The same before a line that only goes on with the one above it, because the terminal is too narrow for both. */
+/** The mark before a line that continues the line above it, because the terminal is too narrow. */
 const continued = ": ";
 const [maxRows, maxLines, maxNameWidth, leastRoom] = [40, 12, 40, 20];
 
-/** A value on lines that fit, with nothing hidden in them. */
-export function linesOfValue(value: JsonValue, room: number): string[] {
-  const isScalar = typeof value !== "object" || value === null;
-  return valueLines(isScalar ? valueText(value) : JSON.stringify(value), room).map(({ text }) => text);
+/** A line of a value on lines that fit, with nothing hidden in them. */
+export function fittingLines(line: string, room: number): string[] {
+  return linesOf(visibleText(line), room);
 }
 
 function valueLines(value: string, room: number): { text: string; isNew: boolean }[] {
   return value
     .split("\n")
-    .flatMap((line) => linesOf(visibleText(line), room).map((text, place) => ({ text, isNew: place === 0 })));
+    .flatMap((line) => fittingLines(line, room).map((text, place) => ({ text, isNew: place === 0 })));
 }
 
 /** A text on lines that are not wider than the room: a terminal that wraps a line begins the next one at its edge. */
@@ -78,7 +77,7 @@ function linesOf(visible: string, room: number): string[] {
 }
 
 /**
- * A text in which nothing is hidden any more, on lines that fit. Those behind the first stand behind a gutter, so that none of
+ * A text in which nothing is hidden any more, on lines that fit. Those behind the first have a gutter before them, so that none of
  * them is taken for another text.
  */
 export function wrapText(visible: string, columns: number): string {
@@ -92,7 +91,7 @@ function widthOf(text: string): number {
   return width;
 }
 
-/** A text of somebody else on one line, cut where it is long. */
+/** A foreign text on one line, cut where it is long. */
 export function shortText(text: string, length = 300): string {
   const { text: start, left } = cutText(text, length);
   return left === 0 ? start : `${start}... (${left} more characters: --full shows all)`;

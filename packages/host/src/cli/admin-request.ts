@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { adminTokenFile } from "../base/index.ts";
+import { adminTokenFile, programName } from "../shared/index.ts";
 import {
   type AdminCallName,
   AdminClientError,
@@ -9,30 +9,32 @@ import {
   createAdminClient,
   type FollowedEvent,
   type FollowOptions,
-} from "../management/index.ts";
+} from "../admin-contract/index.ts";
 import { CommandError } from "./command-failure.ts";
-import type { OperatorFlags } from "./connection.ts";
+import { type OperatorFlags, signedInAs, signInAgain } from "./connection.ts";
+import type { HostPlace } from "./find-host.ts";
 import { readToken, readTokenFile } from "./flags.ts";
+import { hintLine } from "./format.ts";
 
 /** What an operator can do next, by the code of the refusal. */
 const nextSteps: Readonly<Record<string, string>> = {
   unauthenticated: "Set TURNPIKE_ADMIN_TOKEN, or name the host's database with --database.",
   permission_denied: "Use the token of an operator who may: an admin's is in `admin-token` beside the host's database.",
   not_found: "The matching `list` command shows what there is.",
-  conflict: "Look again with the matching `list` command.",
-  rate_limited: "Wait a moment and try again.",
+  conflict: "Check again with the matching `list` command.",
+  rate_limited: "Wait a few seconds and try again.",
 };
 
 /** The same for routes that have no `list` command. */
-const nextStepsOfRoutes: Partial<Record<AdminRouteName, Readonly<Record<string, string>>>> = {
-  reviewMcpServer: { not_found: "`turnpike mcp review` without a name shows what there is." },
-  tryTool: { not_found: "`turnpike credential list` shows what there is." },
+const nextStepsOfRoutes = (): Partial<Record<AdminRouteName, Readonly<Record<string, string>>>> => ({
+  reviewMcpServer: { not_found: `\`${programName()} mcp review\` without a name shows what there is.` },
+  tryTool: { not_found: `\`${programName()} credential list\` shows what there is.` },
   createBackup: {
     conflict: "docs/guide/backup.md says more.",
     unreachable: "When the host is stopped, add --stopped and name its file with --database.",
   },
-  listOfferedTools: { not_found: "`turnpike credential list` shows what there is." },
-};
+  listOfferedTools: { not_found: `\`${programName()} credential list\` shows what there is.` },
+});
 
 /** Sends an operator's request to a running host. Throws an error whose message is for the person at the terminal. */
 export async function requestAdmin<Name extends AdminCallName>(
@@ -45,7 +47,7 @@ export async function requestAdmin<Name extends AdminCallName>(
   try {
     return await createAdminClient({ url: flags.url, token }).request(name, input);
   } catch (error) {
-    throw forThePerson(name, error);
+    throw forThePerson(flags, name, error);
   }
 }
 
@@ -61,7 +63,7 @@ export async function downloadAdmin(
   try {
     return await createAdminClient({ url: flags.url, token }).download(name, input, signal);
   } catch (error) {
-    throw forThePerson(name, error);
+    throw forThePerson(flags, name, error);
   }
 }
 
@@ -72,19 +74,21 @@ export async function* followAdmin(flags: OperatorFlags, options: FollowOptions)
   try {
     yield* createAdminClient({ url: flags.url, token }).follow(options);
   } catch (error) {
-    throw forThePerson("followEvents", error);
+    throw forThePerson(flags, "followEvents", error);
   }
 }
 
 /** The same error with what the person at the terminal can do next. */
-function forThePerson(name: AdminRouteName, error: unknown): unknown {
-  const next = error instanceof AdminClientError ? nextStepOf(name, error.code) : undefined;
+function forThePerson({ place }: OperatorFlags, name: AdminRouteName, error: unknown): unknown {
+  const next = error instanceof AdminClientError ? nextStepOf(place, name, error.code) : undefined;
   if (next === undefined || !(error instanceof AdminClientError)) return error;
   return new CommandError(error.code, `${error.message}\n${next}`, { cause: error });
 }
 
-function nextStepOf(name: AdminRouteName, code: string): string | undefined {
-  return nextStepsOfRoutes[name]?.[code] ?? nextSteps[code];
+function nextStepOf(place: HostPlace | undefined, name: AdminRouteName, code: string): string | undefined {
+  const { context } = place ?? {};
+  if (context?.token !== undefined && code === "unauthenticated") return signInAgain(context.name);
+  return nextStepsOfRoutes()[name]?.[code] ?? nextSteps[code];
 }
 
 /** The lists whose pages may be short before their end, by the route of each. */
@@ -120,11 +124,18 @@ export async function requestList<Name extends keyof Lists>(
   return { [items]: found, ...(cursor !== undefined && { cursor }) } as AdminOutput<Name>;
 }
 
-/** The token that a flag names, then the variable, then the file that `serve` wrote beside the database. */
-function operatorToken({ database, tokenFile }: OperatorFlags): string {
+/** The token that a flag names, then the variable, then the one of the context, then the file that `serve` wrote beside the database. */
+export function operatorToken({ database, tokenFile, place }: OperatorFlags): string {
   if (tokenFile !== undefined) return readTokenFile(tokenFile);
   const given = process.env["TURNPIKE_ADMIN_TOKEN"];
   if (given !== undefined) return readToken("TURNPIKE_ADMIN_TOKEN", given);
+  const { context } = place ?? {};
+  if (context?.kind === "operator" && context.token !== undefined) return context.token;
+  // INVARIANT: a token that lies in the working directory is never sent to the host of a context.
+  if (context !== undefined && context.database === undefined) {
+    const ways = `set TURNPIKE_ADMIN_TOKEN, or sign in with one: ${hintLine(["login"])}`;
+    throw new CommandError("unauthenticated", `This needs an operator's token: ${ways}${signedInAs(context)}`);
+  }
   const file = adminTokenFile(database);
   try {
     return readFileSync(file, "utf8").trim();

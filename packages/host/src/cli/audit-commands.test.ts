@@ -10,7 +10,7 @@ afterAll(() => void vi.useRealTimers());
 
 const head = { strand: 0, sequence: 25_000, hash: "a".repeat(64) };
 
-/** A host with a trail of three parts, before the last of which some time goes by; its address. */
+/** A host with an audit log of three parts, before the last of which some time goes by; its address. */
 async function startHost(last: object, seconds = 0): Promise<string> {
   const parts = [
     { isWhole: false, rows: 10_000, heads: [], checkpoints: 0, cursor: "1" },
@@ -44,12 +44,12 @@ async function run(args: readonly string[], isTTY = true): Promise<{ code: numbe
 test("a verification that takes long says on the terminal how far it has come, and takes that back", async () => {
   const { code, out, err } = await run(["--url", await startHost({ isWhole: true }, 1)]);
   const line = err.replace(/\d+ s/, "1 s").replaceAll("\u001b", "ESC");
-  expect([code, line]).toEqual([0, "\rESC[KVerifying the trail of acme ... 20000 rows, 1 s\rESC[K"]);
-  expect(out).toContain("The audit trail of acme is whole: 25000 rows.\n");
+  expect([code, line]).toEqual([0, "\rESC[KVerifying the audit log of acme ... 20000 rows, 1 s\rESC[K"]);
+  expect(out).toContain("The audit log of acme is whole: 25000 rows.\n");
   expect(out).toContain(`Head of strand 0: row 25000, ${"a".repeat(64)}.`);
 });
 
-test("a verification that is soon done, or that no person looks at, says nothing but its result", async () => {
+test("a verification that is soon done, or that no person reads, says nothing but its result", async () => {
   expect((await run(["--url", await startHost({ isWhole: true })])).err).toBe("");
   expect((await run(["--url", await startHost({ isWhole: true }, 1)], false)).err).toBe("");
 });
@@ -62,5 +62,5 @@ test("a verification for a script says nothing but its result, which is that of 
 test("a break in the last part is a failure", async () => {
   const broken = { strand: 0, sequence: 25_001, why: "row 25001 was changed or removed" };
   const { code, err } = await run(["--url", await startHost({ isWhole: false, broken })]);
-  expect([code, err]).toEqual([1, "The audit trail of acme is broken: row 25001 was changed or removed.\n"]);
+  expect([code, err]).toEqual([1, "The audit log of acme is broken: row 25001 was changed or removed.\n"]);
 });

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema } from "turnpike/contracts";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { addAuditKeyRotate } from "./audit-key-rotate.ts";
 import { eventTable, queryOf, type ListFlags } from "./audit-rows.ts";
 import type { ExportVerdict } from "./audit-exports.ts";
@@ -35,17 +35,17 @@ type Verified = AdminOutput<"verifyAudit"> & { kept?: FileVerdict };
 export function addAuditCommands(program: Command, show: Show): void {
   const broken = (flags: VerifyFlags & { tenant: string }, answer: object, { why }: { why: string }): Error => {
     if (flags.json === true) show(flags, answer, "");
-    return new Error(`The audit trail of ${flags.tenant} is broken: ${why.replace(/\.$/, "")}.`);
+    return new Error(`The audit log of ${flags.tenant} is broken: ${why.replace(/\.$/, "")}.`);
   };
-  const audit = program.command("audit").description("Read and verify the audit trail.").exitOverride();
+  const audit = program.command("audit").description("Read and verify the audit log.").exitOverride();
   withPageFlags(
     asOperator(
       audit.command("list"),
-      "Read the audit trail, newest first. With --follow: the newest rows, then those that come, until Ctrl-C.",
+      "Read the audit log, newest first. With --follow: the newest rows, then those that come, until Ctrl-C.",
       "turnpike audit list --tenant acme --outcome denied --actor agent:assistant",
     ),
   )
-    .option("--tenant <id>", "whose trail; those of all that you may see, one after the other, unless given")
+    .option("--tenant <id>", "whose audit log; those of all that you may see, one after the other, unless given")
     .option("--from <time>", "not before, RFC 3339", (text) => readInstant("--from", text))
     .option("--until <time>", "before, RFC 3339", (text) => readInstant("--until", text))
     .option("--actor <kind:id>", "only what this principal did", checkedPrincipal("--actor"))
@@ -62,31 +62,31 @@ export function addAuditCommands(program: Command, show: Show): void {
     .option("--follow", "go on with rows as they come; with --json: a line for each")
     .action(async (flags: ListFlags) => {
       if (flags.follow === true) {
-        const { followTrail } = await import("./audit-follow.ts");
+        const { followAuditLog } = await import("./audit-follow.ts");
         const lines = (stream: NodeJS.WriteStream) => (line: string) => void stream.write(`${line}\n`);
-        return followTrail(flags, { say: lines(process.stdout), note: lines(process.stderr) });
+        return followAuditLog(flags, { say: lines(process.stdout), note: lines(process.stderr) });
       }
       const answer = await requestList(flags, "listAudit", "events", queryOf(flags));
       show(flags, answer, eventTable(answer.events, answer.cursor, flags));
     });
   asOperator(
     audit.command("heads"),
-    "Show where the chains of a tenant's trail end, and the last signed checkpoint of the host.",
+    "Show where the chains of a tenant's audit log end, and the last signed checkpoint of the host.",
     "turnpike audit heads --tenant acme",
   )
-    .requiredOption("--tenant <id>", "whose trail")
+    .requiredOption("--tenant <id>", "whose audit log")
     .action(async (flags: OperatorFlags & { tenant: string }) => {
       const answer = await requestAdmin(flags, "readAuditHeads", { namespaceId: flags.tenant });
       show(flags, answer, headsText(answer));
     });
   asOperator(
     audit.command("verify"),
-    "Check that no row of the trail was changed or removed.",
+    "Check that no row of the audit log was changed or removed.",
     "turnpike audit verify --tenant acme",
   )
-    .option("--tenant <id>", "whose trail")
+    .option("--tenant <id>", "whose audit log")
     .option("--checkpoint <file>", "hold the rows against the checkpoints in this file too")
-    .option("--file <file>", "verify an export; with --tenant, also that the trail goes on from it")
+    .option("--file <file>", "verify an export; with --tenant, also that the audit log goes on from it")
     .option("--key <file>", "the public key that the file is trusted by; the host's own unless given")
     .action(async (given: VerifyFlags) => {
       if (given.file !== undefined) {
@@ -97,32 +97,32 @@ export function addAuditCommands(program: Command, show: Show): void {
       }
       const flags = { ...given, tenant: requireTenant(given) };
       // The file is read first, because it may know a tenant of which the host has nothing left.
-      const kept = flags.checkpoint === undefined ? undefined : await verifyFile(flags, flags.checkpoint);
-      if (kept?.broken) throw broken(flags, { isWhole: false, kept }, kept.broken);
-      const verifying = `Verifying the trail of ${oneLine(flags.tenant)}`;
-      const trail = await withProgress(verifying, (report) => verifyTrail(flags, report), flags);
-      const answer = { ...trail, ...(kept && { kept }) };
-      if (trail.broken) throw broken(flags, answer, trail.broken);
+      const ownCopy = flags.checkpoint === undefined ? undefined : await verifyFile(flags, flags.checkpoint);
+      if (ownCopy?.broken) throw broken(flags, { isWhole: false, kept: ownCopy }, ownCopy.broken);
+      const verifying = `Verifying the audit log of ${oneLine(flags.tenant)}`;
+      const verdict = await withProgress(verifying, (report) => verifyAuditLog(flags, report), flags);
+      const answer = { ...verdict, ...(ownCopy && { kept: ownCopy }) };
+      if (verdict.broken) throw broken(flags, answer, verdict.broken);
       show(flags, answer, wholeText(flags, answer));
     });
   asOperator(
     audit.command("export"),
-    "Copy a tenant's trail to a file that can be verified by itself. Removes nothing.",
+    "Copy a tenant's audit log to a file that can be verified by itself. Removes nothing.",
     "turnpike audit export --tenant acme --out acme.jsonl",
   )
-    .requiredOption("--tenant <id>", "whose trail")
+    .requiredOption("--tenant <id>", "whose audit log")
     .requiredOption("--out <file>", "the file, which must not be there yet")
     .option("--before <time>", "only rows from before, RFC 3339", (text) => readInstant("--before", text))
     .option("--key <file>", "the public key that it has to be signed by; the host's own unless given")
     .action(async (flags: ExportFlags) => {
       const { exportToFile } = await import("./audit-exports.ts");
-      const exporting = `Exporting the trail of ${oneLine(flags.tenant)}`;
+      const exporting = `Exporting the audit log of ${oneLine(flags.tenant)}`;
       const verdict = await withProgress(exporting, (report) => exportToFile(flags, flags.out, report), flags);
       show(flags, verdict, exportText(verdict));
     });
   asOperator(
     audit.command("checkpoint"),
-    "Sign the heads of all trails now, and copy the host's checkpoints to a file.",
+    "Sign the heads of all audit logs now, and copy the host's checkpoints to a file.",
     "turnpike audit checkpoint --out /mnt/elsewhere/checkpoints.jsonl",
   )
     .requiredOption("--out <file>", "the file; when it has checkpoints already, those that came since are appended")
@@ -147,8 +147,8 @@ export function addAuditCommands(program: Command, show: Show): void {
 /** How many rows one request verifies: less than a second's work. */
 const rowsAtOnce = 10_000;
 
-/** Verifies a trail part by part, and reports how many rows it has come. */
-async function verifyTrail(
+/** Verifies an audit log part by part, and reports how many rows are verified. */
+async function verifyAuditLog(
   flags: VerifyFlags & { tenant: string },
   report: Report,
 ): Promise<AdminOutput<"verifyAudit">> {
@@ -167,7 +167,9 @@ async function verifyTrail(
 
 function requireTenant({ tenant }: VerifyFlags): string {
   if (tenant !== undefined) return tenant;
-  throw new ConfigError("required option '--tenant <id>' not specified: whose trail? Or verify an export with --file.");
+  throw new ConfigError(
+    "required option '--tenant <id>' not specified: whose audit log? Or verify an export with --file.",
+  );
 }
 
 function exportText({ file, namespaceId, from, heads, rows, key, joins }: ExportVerdict): string {
@@ -192,10 +194,10 @@ async function verifyFile(flags: VerifyFlags & { tenant: string }, file: string)
 
 function wholeText(
   { tenant }: { tenant: string },
-  { rows, heads, exported = [], checkpoints, restores = [], kept }: Verified,
+  { rows, heads, exported = [], checkpoints, restores = [], gaps = [], kept: ownCopy }: Verified,
 ): string {
   return [
-    `The audit trail of ${tenant} is whole: ${counted(rows, "row")}.`,
+    `The audit log of ${tenant} is whole: ${counted(rows, "row")}.`,
     ...exported.map(
       ({ strand, sequence, until }) =>
         `Exported and removed from strand ${strand}: ${counted(sequence, "row")}, up to ${until}.`,
@@ -206,8 +208,13 @@ function wholeText(
       ({ at, checkpoint }) =>
         `A backup was restored ${at}, as checkpoint ${checkpoint} says: rows that came after the backup are gone.`,
     ),
-    ...(kept
-      ? [`Held against ${counted(kept.heads, "signed head")} of ${kept.file}, signed by the key ${kept.key}.`]
+    ...gaps.map(
+      ({ strand, from, until, at, checkpoint, acceptedAt }) =>
+        `The database lost rows ${from} to ${until} of strand ${strand}: noticed ${at}, as checkpoint ${checkpoint} says, and ` +
+        (acceptedAt === undefined ? "not accepted yet." : `accepted ${acceptedAt}.`),
+    ),
+    ...(ownCopy
+      ? [`Held against ${counted(ownCopy.heads, "signed head")} of ${ownCopy.file}, signed by the key ${ownCopy.key}.`]
       : []),
   ].join("\n");
 }
@@ -223,7 +230,7 @@ const headColumns: readonly Column<AdminOutput<"readAuditHeads">["heads"][number
 ];
 
 function headsText({ heads, checkpoint }: AdminOutput<"readAuditHeads">): string {
-  const table = heads.length === 0 ? "There is no trail." : renderTable(headColumns, heads);
+  const table = heads.length === 0 ? "There is no audit log." : renderTable(headColumns, heads);
   const last = checkpoint === undefined ? "none yet" : `number ${checkpoint.sequence}, ${checkpoint.at}`;
   return `${table}\nLast checkpoint: ${last}.`;
 }

@@ -1,6 +1,6 @@
-import { columnText, ConfigError } from "../base/index.ts";
+import { columnText, ConfigError } from "../shared/index.ts";
 import { isThere, verifyExport, writeExport, type ExportEnd } from "../audit/index.ts";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { trustedKey, type KeyFlags } from "./checkpoint-copies.ts";
 import type { Report } from "./progress.ts";
@@ -12,7 +12,7 @@ export type ExportVerdict = Pick<ExportEnd, "namespaceId" | "at" | "before" | "f
   joins?: { strand: number; to: "trail" | "later" }[];
 };
 
-/** Writes an export of a tenant's trail to a new file, and verifies what it wrote. */
+/** Writes an export of a tenant's audit log to a new file, and verifies what it wrote. */
 export async function exportToFile(
   flags: KeyFlags & { tenant: string; before?: string },
   file: string,
@@ -35,7 +35,7 @@ export async function exportToFile(
   return verdictOf(file, await verifyExport(file, await trustedKey(flags)));
 }
 
-/** Verifies an export by itself and, when a tenant is named, that the trail of the host goes on from it. */
+/** Verifies an export by itself and, when a tenant is named, that the audit log of the host continues it. */
 export async function verifyExportFile(flags: KeyFlags & { tenant?: string }, file: string): Promise<ExportVerdict> {
   if (!(await isThere(file))) throw new ConfigError(`--file ${file}: there is no such file.`);
   const end = await verifyExport(file, await trustedKey(flags));
@@ -45,7 +45,7 @@ export async function verifyExportFile(flags: KeyFlags & { tenant?: string }, fi
   if (end.namespaceId !== columnText(namespaceId)) throw new Error(`${file} is of the tenant ${end.namespaceId}.`);
   if (end.heads.length === 0) return { ...verdict, joins: [] };
   const { broken } = await requestAdmin(flags, "verifyAuditHeads", { namespaceId, heads: end.heads });
-  if (broken !== undefined) throw new Error(`${file} does not join the trail of ${namespaceId}: ${broken.why}.`);
+  if (broken !== undefined) throw new Error(`${file} does not join the audit log of ${namespaceId}: ${broken.why}.`);
   const { exported = [] } = await requestAdmin(flags, "verifyAudit", { namespaceId });
   const joins = end.heads.map(({ strand, sequence }) => {
     const isLater = exported.some((anchor) => anchor.strand === strand && anchor.sequence > sequence);

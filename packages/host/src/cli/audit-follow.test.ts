@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { auditEvent } from "../../test/records.ts";
-import { followTrail } from "./audit-follow.ts";
+import { followAuditLog } from "./audit-follow.ts";
 
 vi.stubEnv("TURNPIKE_ADMIN_TOKEN", "tp_operator");
 
@@ -49,7 +49,7 @@ test("the newest rows come oldest first, then each that comes once, also behind 
     [row(3), row(2), row(1)],
   );
   const { lines, output } = createOutput();
-  await expect(followTrail({ ...flags, url }, output)).rejects.toThrow(
+  await expect(followAuditLog({ ...flags, url }, output)).rejects.toThrow(
     "Refused (unauthenticated): No.\nSet TURNPIKE_ADMIN_TOKEN, or name the host's database with --database.",
   );
   expect(lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence)).toEqual([1, 2, 3, 4, 5]);
@@ -59,7 +59,7 @@ test("the newest rows come oldest first, then each that comes once, also behind 
 test("a host that is away for a while is said once, besides the rows, and so is that it is back", async () => {
   const { url } = await startHost([begins, 503, 503, eventText(3)], []);
   const { lines, notes, output } = createOutput();
-  await expect(followTrail({ ...flags, url }, output)).rejects.toThrow("Refused (unauthenticated)");
+  await expect(followAuditLog({ ...flags, url }, output)).rejects.toThrow("Refused (unauthenticated)");
   expect(notes).toEqual(["The host does not answer. This goes on when it does.", "The host answers again."]);
   expect(lines).toHaveLength(1);
 });
@@ -69,7 +69,7 @@ test("only rows that fit the flags are shown, as lines for people without what c
   const { url } = await startHost([begins + eventText(3) + eventText(4, denied)], []);
   const { lines, output } = createOutput();
   const people = { database: "none.db", tenant: "tenant-1", url, outcome: "denied", actor: "agent:assistant" };
-  await expect(followTrail(people, output)).rejects.toThrow("Refused");
+  await expect(followAuditLog(people, output)).rejects.toThrow("Refused");
   expect(lines).toEqual([
     expect.stringMatching(/^ROW {5}AT +TYPE +OUTCOME +ACTOR +WHAT +WHY +TRACE$/),
     expect.stringMatching(
@@ -80,7 +80,7 @@ test("only rows that fit the flags are shown, as lines for people without what c
 
 for (const flag of ["until", "cursor"] as const) {
   test(`--${flag} and --follow exclude each other`, async () => {
-    const following = followTrail({ ...flags, url: "http://127.0.0.1:1", [flag]: "x" }, createOutput().output);
+    const following = followAuditLog({ ...flags, url: "http://127.0.0.1:1", [flag]: "x" }, createOutput().output);
     await expect(following).rejects.toThrow(`--${flag}: expected it or --follow, not both.`);
   });
 }

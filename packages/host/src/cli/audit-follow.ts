@@ -1,6 +1,6 @@
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { followAdmin, requestList } from "./admin-request.ts";
-import { fits, queryOf, trailColumns, type ListFlags, type TrailRow } from "./audit-rows.ts";
+import { fits, queryOf, auditColumns, type ListFlags, type AuditRow } from "./audit-rows.ts";
 import { jsonText, oneLine } from "./table.ts";
 
 /** What following prints: rows, and what is said besides them. */
@@ -10,14 +10,14 @@ interface Output {
 }
 
 /** `audit list --follow`: the newest rows that fit, oldest first, then each that comes. It ends with the process. */
-export async function followTrail(flags: ListFlags, { say, note }: Output): Promise<void> {
+export async function followAuditLog(flags: ListFlags, { say, note }: Output): Promise<void> {
   const { tenant: namespaceId } = flags;
   if (namespaceId === undefined)
     throw new ConfigError("--follow: expected together with --tenant, because each tenant has a stream of its own.");
   for (const flag of ["until", "cursor"] as const)
     if (flags[flag] !== undefined) throw new ConfigError(`--${flag}: expected it or --follow, not both.`);
-  const tell = (row: TrailRow): void =>
-    say(flags.json === true ? jsonText(row, 0) : lineOf(trailColumns.map(({ value }) => value(row))));
+  const tell = (row: AuditRow): void =>
+    say(flags.json === true ? jsonText(row, 0) : lineOf(auditColumns.map(({ value }) => value(row))));
   let shown: ReadonlySet<string> | undefined;
   let isAway = false;
   const onRetry = (): void => {
@@ -30,7 +30,7 @@ export async function followTrail(flags: ListFlags, { say, note }: Output): Prom
     if (shown === undefined) {
       // The list is read once the stream has begun, so that no row is missed between them; some are in both.
       const { events } = await requestList(flags, "listAudit", "events", queryOf(flags));
-      if (flags.json !== true) say(lineOf(trailColumns.map(({ heading }) => heading)));
+      if (flags.json !== true) say(lineOf(auditColumns.map(({ heading }) => heading)));
       for (const row of events.toReversed()) tell(row);
       shown = new Set(events.map(nameOf));
     }
@@ -40,7 +40,7 @@ export async function followTrail(flags: ListFlags, { say, note }: Output): Prom
   }
 }
 
-function nameOf({ strand, sequence }: TrailRow): string {
+function nameOf({ strand, sequence }: AuditRow): string {
   return `${strand}.${sequence}`;
 }
 

@@ -16,7 +16,7 @@ export function addAuditKeyRotate(key: Command, show: Show): void {
       "Replace the key that checkpoints are signed with, while no host runs. The old key signs that it hands over.",
     )
     .option("--config <file>", "configuration file (turnpike.config.json when it exists)")
-    .option("--database <location>", "the host's database, beside which its key is kept")
+    .option("--database <location>", "the host's database, beside which its key is stored")
     .option(
       "--with <file>",
       "the new private key, such as the one of another host on this database; a fresh one unless given",

@@ -1,10 +1,10 @@
 import type { AuditEvent } from "turnpike/contracts";
-import { partiesText, principalText, resourceText } from "../display/index.ts";
-import { eventFits } from "../management/index.ts";
+import { aboutText, partiesText, principalText } from "../display/index.ts";
+import { eventFits } from "../admin-contract/index.ts";
 import type { OperatorFlags, PageFlags } from "./connection.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
 
-/** Which rows of the trail are shown. */
+/** Which rows of the audit log are shown. */
 export interface ListFlags extends OperatorFlags, PageFlags {
   tenant?: string;
   from?: string;
@@ -21,8 +21,8 @@ export interface ListFlags extends OperatorFlags, PageFlags {
   follow?: boolean;
 }
 
-/** A row of the trail. */
-export interface TrailRow {
+/** A row of the audit log. */
+export interface AuditRow {
   strand: number;
   sequence: number;
   event: AuditEvent;
@@ -35,7 +35,7 @@ export function queryOf(flags: ListFlags) {
 }
 
 /** Whether a row fits the flags, as the host would say. */
-export function fits({ event }: TrailRow, flags: ListFlags): boolean {
+export function fits({ event }: AuditRow, flags: ListFlags): boolean {
   return eventFits(event, filterOf(flags));
 }
 
@@ -43,8 +43,8 @@ function filterOf({ from, until, actor, type, outcome, trace, resource, tool, gr
   return { from, until, actor, type, outcome, traceId: trace, resource, tool, grant, reason, text };
 }
 
-/** The columns of the trail. */
-export const trailColumns: readonly Column<Pick<TrailRow, "sequence" | "event">>[] = [
+/** The columns of the audit log. */
+export const auditColumns: readonly Column<Pick<AuditRow, "sequence" | "event">>[] = [
   { heading: "ROW", value: ({ sequence }) => String(sequence) },
   { heading: "AT", value: ({ event }) => event.at },
   { heading: "TYPE", value: ({ event }) => event.type },
@@ -56,16 +56,16 @@ export const trailColumns: readonly Column<Pick<TrailRow, "sequence" | "event">>
 ];
 
 /** Rows for people, and how to see the next page. */
-export function eventTable(rows: readonly TrailRow[], cursor: string | undefined, flags: ListFlags): string {
-  if (rows.length === 0) return "Nothing on the trail fits.";
-  const columns = withTenant(flags, ({ event }) => event.namespaceId, trailColumns);
+export function eventTable(rows: readonly AuditRow[], cursor: string | undefined, flags: ListFlags): string {
+  if (rows.length === 0) return "Nothing in the audit log fits.";
+  const columns = withTenant(flags, ({ event }) => event.namespaceId, auditColumns);
   return withMore(renderTable(columns, rows), cursor);
 }
 
 /** What an event is about. Of an escalation that is its id, with which it can be shown. */
-function whatText({ action, resource, tool, metadata }: AuditEvent): string {
+function whatText({ tool, metadata, ...event }: AuditEvent): string {
   const escalation = metadata?.["escalation"];
-  const words = [action, resource && resourceText(resource), tool, typeof escalation === "string" && escalation];
+  const words = [aboutText(event), tool, typeof escalation === "string" && escalation];
   const parties = partiesText(metadata);
   return [words.filter(Boolean).join(" "), ...(parties === "" ? [] : [`(${parties})`])].join(" ");
 }

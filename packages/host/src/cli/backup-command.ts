@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { Command } from "commander";
-import { ConfigError, isPostgres, putInPlace } from "../base/index.ts";
+import { ConfigError, isPostgres, putInPlace } from "../shared/index.ts";
 import { downloadAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { type Report, withProgress } from "./progress.ts";
@@ -26,11 +26,11 @@ export function addBackupCommand(program: Command, show: Show): void {
     .option("--stopped", "the host is stopped: copy the file that --database names")
     .action(async (file: string, flags: BackupFlags) => {
       const made = await withProgress("Copying", (report) => backUp(file, flags, report), flags);
-      const moment = made.newestAt === undefined ? "" : ` The newest event in it is of ${made.newestAt}.`;
+      const instant = made.newestAt === undefined ? "" : ` The newest event in it is of ${made.newestAt}.`;
       show(
         flags,
         made,
-        `Copied ${sizeText(made.bytes)} to ${file}.${moment}\n` +
+        `Copied ${sizeText(made.bytes)} to ${file}.${instant}\n` +
           "Keep the audit key and a copy of the checkpoints apart from it: see docs/guide/backup.md.",
       );
     });

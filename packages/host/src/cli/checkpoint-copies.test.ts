@@ -33,7 +33,7 @@ async function linesOf(count: number, signer: SigningKey): Promise<string[]> {
   return lines;
 }
 
-/** A host that has these lines and hands over so many at a time; it keeps what was asked of it. */
+/** A host that has these lines and hands over so many at a time; it records what was asked of it. */
 async function startHost(lines: readonly string[], atOnce = 2) {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -54,7 +54,7 @@ async function startHost(lines: readonly string[], atOnce = 2) {
   return { asked, flags: { url, database: "none", key: join(folder, "key.pem") } };
 }
 
-test("a copy is the host's file to the byte, whatever the pages, and goes on from where it is", async () => {
+test("a copy is the host's file to the byte, whatever the pages, and continues from where it is", async () => {
   const lines = await linesOf(7, key);
   const copy = join(folder, "copy.jsonl");
   const before = await startHost(lines.slice(0, 5));
@@ -76,7 +76,7 @@ test("checkpoints that another key signed are not added, though the host vouches
   expect(existsSync(copy)).toBe(false);
 });
 
-test("checkpoints that do not go on from those in the file are not added", async () => {
+test("checkpoints that do not continue those in the file are not added", async () => {
   const copy = join(folder, "copy.jsonl");
   const [first = ""] = await linesOf(1, key);
   writeFileSync(copy, `${first}\n`);
@@ -94,7 +94,7 @@ test("a file of something else is not written to, though it has no end of line",
   expect(readFileSync(copy, "utf8")).toBe("my only copy");
 });
 
-test("a file is held against the trail five hundred heads at a time, once it is known to be signed", async () => {
+test("a file is held against the audit log five hundred heads at a time, once it is known to be signed", async () => {
   const { flags, asked } = await startHost([]);
   const copy = join(folder, "copy.jsonl");
   writeFileSync(copy, `${(await linesOf(1001, key)).join("\n")}\n`);

@@ -1,5 +1,5 @@
-import { columnText, ConfigError } from "../base/index.ts";
-import type { AdminOutput } from "../management/index.ts";
+import { columnText, ConfigError } from "../shared/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import {
   appendLines,
   beginning,
@@ -24,7 +24,7 @@ import type { OperatorFlags } from "./connection.ts";
 /** The flags of a command that trusts a key. */
 export type KeyFlags = OperatorFlags & { key?: string };
 
-/** The result of comparing a trail with a file of checkpoints. */
+/** The result of comparing an audit log with a file of checkpoints. */
 export interface FileVerdict {
   file: string;
   /** The id of the key that was trusted. */
@@ -36,7 +36,7 @@ export interface FileVerdict {
 
 const headsPerRequest = 500;
 
-/** Compares a tenant's trail with a file: every head of the tenant in the file has to be on the trail of the host. */
+/** Compares a tenant's audit log with a file: every head of the tenant in the file has to be in the audit log of the host. */
 export async function verifyAgainstFile(flags: KeyFlags & { tenant: string }, file: string): Promise<FileVerdict> {
   if (!(await isThere(file))) throw new ConfigError(`--checkpoint ${file}: there is no such file.`);
   const key = await trustedKey(flags);
@@ -67,7 +67,7 @@ export async function copyCheckpoints(
 ): Promise<{ file: string; added: number; sequence: number; key: string }> {
   const key = await trustedKey(flags);
   const trust = createTrust(key);
-  // The key that signed its end may have handed over since: what the host sends has to go on from it, and to be signed.
+  // The key that signed the end of the file may have been replaced. The host's lines have to continue from that end, and be signed.
   const { place: known } = await readUnproved(file, beginning, (checkpoints) => trust.take(checkpoints));
   let place = known;
   let unsigned: string[] = [];

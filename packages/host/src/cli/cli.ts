@@ -13,12 +13,16 @@ import { arrangeCommands } from "./command-order.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { addBackupCommand } from "./backup-command.ts";
 import type { Show } from "./connection.ts";
+import { addContextCommands } from "./context-commands.ts";
+import { addContextTenants } from "./context-tenant.ts";
 import { addConsoleCommand } from "./console-command.ts";
 import { addCredentialCommands } from "./credential-commands.ts";
+import { addDatabaseCommands } from "./database-commands.ts";
 import { addEscalationCommands } from "./escalation-commands.ts";
 import { addFilesCommands } from "./files-commands.ts";
 import { type HostPlace, locateHost } from "./find-host.ts";
 import { addGrantCommands } from "./grant-commands.ts";
+import { addLoginCommands } from "./login-commands.ts";
 import { addMcpCommand } from "./mcp-command.ts";
 import { addMcpReview } from "./mcp-review.ts";
 import { addMcpSuggest } from "./mcp-suggest.ts";
@@ -34,10 +38,17 @@ import { addToolsCommands } from "./tools-commands.ts";
 import { addWebhookCommands } from "./webhook-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
-import { ConfigError, version } from "../base/index.ts";
+import { ConfigError, programName, setProgramName, version } from "../shared/index.ts";
 import type { ConfigSources, Finding, Settings } from "../compose/index.ts";
 
 const refusedCode = 1;
+
+const whereHostsAreFound =
+  "A command finds its host, its token and its tenant in its flags, then in the environment (TURNPIKE_URL, TURNPIKE_TOKEN, " +
+  "TURNPIKE_ADMIN_TOKEN), then in the current context of `turnpike login`, then in turnpike.config.json and .turnpike of the " +
+  "working directory. When you name a host or a database yourself, nothing of the context is used.";
+
+export { startedAs } from "./started-as.ts";
 
 /** The commands that are clients of a running host. */
 const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
@@ -58,6 +69,9 @@ const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addConsoleCommand,
   addBackupCommand,
   addRestoreCommand,
+  addDatabaseCommands,
+  addLoginCommands,
+  addContextCommands,
 ];
 
 interface ConfigFlags {
@@ -80,20 +94,28 @@ interface ServeFlags extends ConfigFlags {
  * The `turnpike` command. Resolves with the exit code; `serve` resolves when it was told to stop. What runs the host is
  * loaded when it runs: the other commands start without it.
  */
-export async function runCommand(args: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[], startedAs = "turnpike"): Promise<number> {
+  setProgramName(startedAs);
   let code = 0;
   let place: HostPlace | undefined;
   const isJson = asksForJson(args);
   const program = new Command("turnpike")
     // Commander's errors are told as every other failure is; help that it shows in the place of one is for people.
-    .configureOutput({ outputError() {}, ...(isJson && { writeErr() {} }) })
+    // Commands in help are of this program, as it was started.
+    .configureOutput({
+      outputError() {},
+      writeOut: (help) => void process.stdout.write(asStarted(help)),
+      writeErr: (help) => void (isJson || process.stderr.write(asStarted(help))),
+    })
     .hook("preAction", (_, command) => {
       place = locateHost(command, process.env);
       prepareHints(command, (line) => void process.stderr.write(`${line}\n`));
     })
-    .description("The gate that every agent turn, tool call, resource operation and message passes.")
+    .description(
+      `The gate that every agent turn, tool call, resource operation and message passes.\n\n${whereHostsAreFound}`,
+    )
     .version(version)
-    // A command that has flags and commands of its own keeps them apart by their place.
+    // A command with flags and commands of its own tells them apart by their place.
     .enablePositionalOptions()
     .exitOverride();
   withConfigFlags(program.command("serve"))
@@ -142,6 +164,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 
   addCompletionCommand(program, print);
   addStrictFlags(program);
+  addContextTenants(program);
   arrangeCommands(program);
 
   try {
@@ -154,6 +177,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     if (isJson || !isHelp(error)) process.stderr.write(`${text}\n`);
     return failure.exitCode;
   }
+}
+
+function asStarted(help: string): string {
+  return help.replaceAll(/(^ {2}|`)turnpike(?=\s)/gm, (_, before: string) => `${before}${programName()}`);
 }
 
 /** Every flag of a command and of those below it. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceClientError } from "turnpike/client";
-import { ConfigError } from "../base/config.ts";
-import { AdminClientError } from "../management/admin-call.ts";
+import { ConfigError } from "../shared/config.ts";
+import { AdminClientError } from "../admin-contract/admin-call.ts";
 import { CommandError, failureJson, failureOf, failureText, misuseOf } from "./command-failure.ts";
 
 const place = {
@@ -91,7 +91,7 @@ describe("a command line that is not understood", () => {
   const exit = (code: string, message: string) => Object.assign(new Error(message), { code, exitCode: 1 });
   for (const row of [
     {
-      name: "a flag that nobody knows",
+      name: "an unknown flag",
       error: exit("commander.unknownOption", "error: unknown option '--nmae'\n(Did you mean --name?)"),
       text: "error: unknown option '--nmae'\n(Did you mean --name?)",
     },
@@ -141,7 +141,7 @@ describe("why no host answers says what to do", () => {
   }
 });
 
-test("a failure that quotes somebody else's file or host cannot control the terminal", () => {
+test("a failure that quotes a foreign file or host cannot control the terminal", () => {
   const refused = new AdminClientError("conflict", "\u001b[2J\u202eno\rDone.\nLook again.");
   expect(failureText(failureOf(refused, place))).toBe("<U+001B>[2J<U+202E>no Done.\nLook again.");
 });

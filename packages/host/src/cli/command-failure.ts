@@ -1,10 +1,10 @@
 import { ServiceClientError } from "turnpike/client";
-import { ConfigError, nearestName } from "../base/index.ts";
-import { AdminClientError } from "../management/index.ts";
+import { ConfigError, nearestName, programName } from "../shared/index.ts";
+import { AdminClientError } from "../admin-contract/index.ts";
 import type { HostPlace } from "./find-host.ts";
 import { linesOf, oneLine } from "./table.ts";
 
-/** Why a command did not succeed, with the code of whoever refused. */
+/** Why a command did not succeed, with the code of the refusal. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly code: string;
@@ -29,16 +29,24 @@ export interface CommandFailure {
 export function failureOf(error: unknown, place: HostPlace | undefined): CommandFailure {
   if (error instanceof ConfigError) return { code: error.code, message: error.message, exitCode: 2 };
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof CommandError) return { code: error.code, message: inWords(message), exitCode: 1 };
+  if (error instanceof CommandError)
+    return ofContext({ code: error.code, message: inWords(message), exitCode: 1 }, place);
   if (error instanceof AdminClientError && error.code !== "unreachable")
-    return { code: error.code, message: inWords(message), exitCode: 1 };
-  if (error instanceof ServiceClientError && error.status !== 0) return refusedService(error);
+    return ofContext({ code: error.code, message: inWords(message), exitCode: 1 }, place);
+  if (error instanceof ServiceClientError && error.status !== 0) return ofContext(refusedService(error), place);
   if (error instanceof AdminClientError || error instanceof ServiceClientError)
     return { code: "unreachable", message: unreachableText(error, place), exitCode: 1 };
   return { code: "failed", message, exitCode: 1 };
 }
 
-/** A failure as text on standard error. It may quote a file or a host that somebody else wrote or runs. */
+/** Says which context was used, because nothing on the command line does. */
+function ofContext(failure: CommandFailure, place: HostPlace | undefined): CommandFailure {
+  const { context } = place ?? {};
+  if (context === undefined || failure.message.includes(`context ${context.name}`)) return failure;
+  return { ...failure, message: `${failure.message}\nThis was the context ${context.name}, ${context.url}.` };
+}
+
+/** A failure as text on standard error. It may quote a file or a host that the user does not control. */
 export function failureText({ message }: CommandFailure): string {
   return linesOf(message);
 }
@@ -59,7 +67,7 @@ function refusedService({ code, message }: ServiceClientError): CommandFailure {
   return { code, message: inWords(`Refused (${code}): ${message}${next}`), exitCode: 1 };
 }
 
-/** Says where the command looked for the host and why it looked there. */
+/** Says where the command expected the host, and why there. */
 function unreachableText(error: Error, place: HostPlace | undefined): string {
   const where = place === undefined ? "there" : `at ${place.url} (${place.urlFrom})`;
   return `No host answers ${where}. ${adviceFor(reasonIn(error))}`;
@@ -79,7 +87,7 @@ function adviceFor(reason: string): string {
     return `Its certificate is not accepted (${reason}): name the host with --url as its certificate does, and a private authority with NODE_EXTRA_CA_CERTS.`;
   if (/SSL|HPE_|^UND_ERR_SOCKET$/.test(reason))
     return `What listens there speaks otherwise (${reason}): try https instead of http, or the other way round.`;
-  return "Start one with: turnpike serve";
+  return `Start one with: ${programName()} serve`;
 }
 
 /** What the management and service APIs call things, as the command line calls them. */

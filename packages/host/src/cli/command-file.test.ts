@@ -50,7 +50,7 @@ describe("the bundle of the command", () => {
     expect(isBundleCurrent(host())).toBe(false);
   });
 
-  test("is what a published package runs, whatever stands around it", () => {
+  test("is what a published package runs, whatever is around it", () => {
     for (const file of [...compiled, "packages/host/bundle.js"]) rmSync(pathOf(file));
     utimesSync(pathOf("node_modules/.package-lock.json"), 4e9, 4e9);
     expect(isBundleCurrent(host())).toBe(true);

@@ -1,8 +1,12 @@
 import type { Command } from "commander";
 
-/** The commands in the order in which the help lists them: running, who may what, looking, acting, upkeep. */
+/** The commands in the order in which the help lists them: running, who may what, reading, acting, maintenance. */
 const order = [
   "serve",
+  "login",
+  "whoami",
+  "context",
+  "logout",
   "credential",
   "grant",
   "namespace",
@@ -24,6 +28,7 @@ const order = [
   "mcp",
   "backup",
   "restore",
+  "database",
   "doctor",
   "openapi",
   "completion",
@@ -31,6 +36,9 @@ const order = [
 
 /** What the list of all commands says of those whose own help says it at length. */
 const summaries: Readonly<Record<string, string>> = {
+  login: "Sign in to a host, for the commands that follow.",
+  whoami: "Show which host is used here, and who you are to it.",
+  logout: "Forget the token of a context.",
   namespace: "Switch tool namespaces of an actor on and off.",
   escalation: "Read and answer what waits for a person.",
   why: "Explain why an act is allowed or denied.",

@@ -71,7 +71,7 @@ function choicesTaken({ parseArg }: Option): readonly string[] | undefined {
   return undefined;
 }
 
-/** The flags behind which a value stands, whatever the command. */
+/** The flags that take a value, whatever the command. */
 function flagsWithValue(places: readonly Place[], isFile?: boolean): string[] {
   const flags = places.flatMap((place) => place.flags);
   const fitting = flags.filter(

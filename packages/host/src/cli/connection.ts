@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
-import { ConfigError } from "../base/index.ts";
-import { defaultDatabase, defaultUrl, type HostPlace } from "./find-host.ts";
+import { ConfigError } from "../shared/index.ts";
+import { defaultDatabase, defaultUrl, type HostPlace, type UsedContext } from "./find-host.ts";
+import { hintLine } from "./format.ts";
 import { readCount, readToken, readTokenFile, readUrl } from "./flags.ts";
 
 export { defaultDatabase, defaultUrl } from "./find-host.ts";
@@ -15,7 +16,7 @@ export interface OperatorFlags {
   json?: boolean;
   /** Where `url` and `database` came from. */
   place?: HostPlace;
-  /** What is done before the first request: looking for names that are probably mistyped. */
+  /** What is done before the first request: checking for names that are probably mistyped. */
   beforeRequest?: (token: string) => Promise<void>;
 }
 
@@ -51,7 +52,7 @@ export function asOperator(command: Command, description: string, example: strin
     .option("--token-file <file>", "file with your token; or set TURNPIKE_ADMIN_TOKEN")
     .option(
       "--database <location>",
-      "the host's database, beside which its operator's token is kept unless you give one",
+      "the host's database, beside which its operator's token is stored unless you give one",
       defaultDatabase,
     );
 }
@@ -69,10 +70,10 @@ export function asCaller(
     .option("--purpose <purpose>", purpose);
 }
 
-/** How a command reaches a host that callers use for what is theirs, and operators, with a tenant, for anybody's. */
+/** How a command reaches a host that callers use for their own things, and operators, with a tenant, for those of all callers. */
 export type CallerOrOperatorFlags = CallerFlags & OperatorFlags & { tenant?: string };
 
-/** Adds the flags of a command that callers use for what is theirs, and operators, with a tenant, for anybody's. */
+/** Adds the flags of a command that callers use for their own things, and operators, with a tenant, for those of all callers. */
 export function asCallerOrOperator(command: Command, description: string, example: string): Command {
   return describe(command, description, example)
     .option("--token <token>", "the credential's token; or set TURNPIKE_TOKEN, which no process list shows")
@@ -80,7 +81,7 @@ export function asCallerOrOperator(command: Command, description: string, exampl
     .option("--tenant <id>", "as an operator: the tenant whose turns these are; without it, they are your own")
     .option(
       "--database <location>",
-      "as an operator: the host's database, beside which your token is kept; or set TURNPIKE_ADMIN_TOKEN",
+      "as an operator: the host's database, beside which your token is stored; or set TURNPIKE_ADMIN_TOKEN",
       defaultDatabase,
     );
 }
@@ -92,9 +93,16 @@ export function withPageFlags(command: Command): Command {
     .option("--cursor <cursor>", "go on behind the page that ended with this");
 }
 
-export const urlMeans = "the host to talk to; or set TURNPIKE_URL, or have it in the configuration file";
+export const urlMeans =
+  "the host to talk to; or set TURNPIKE_URL, sign in with `turnpike login`, or have it in the configuration file";
+export const contextMeans = "the context of `turnpike login` to use; the current one unless given";
 
 function describe(command: Command, description: string, example: string): Command {
+  return withHost(command, description, example).option("--context <name>", contextMeans);
+}
+
+/** Adds the flags of a command that talks to a host, and an example to its help. */
+export function withHost(command: Command, description: string, example: string): Command {
   return command
     .description(description)
     .option("--url <url>", urlMeans, (text) => readUrl("--url", text), defaultUrl)
@@ -106,17 +114,40 @@ function describe(command: Command, description: string, example: string): Comma
 
 /** Opens the client of a command that acts with a credential. */
 export function openCaller(flags: CallerFlags): Caller {
-  const { url, token, tokenFile, purpose } = flags;
-  const given = token ?? (tokenFile === undefined ? process.env["TURNPIKE_TOKEN"] : readTokenFile(tokenFile));
-  if (given === undefined) {
-    throw new ConfigError(
-      "This acts with a credential: set TURNPIKE_TOKEN, or give --token. `turnpike credential create` makes one.",
-    );
-  }
-  readToken("The token (TURNPIKE_TOKEN or --token)", given);
+  const { url, purpose } = flags;
+  const given = callerToken(flags);
   const traceId = crypto.randomUUID();
   const headers = { "x-trace-id": traceId };
   return { client: createServiceClient({ baseUrl: url, token: given, headers, ...(purpose && { purpose }) }), traceId };
+}
+
+/** The token of a command that acts with a credential: of a flag, then of the variable, then of the context. */
+export function callerToken({ token, tokenFile, place }: Pick<CallerFlags, "token" | "tokenFile" | "place">): string {
+  if (token !== undefined) return readToken("--token", token);
+  if (tokenFile !== undefined) return readTokenFile(tokenFile);
+  const variable = process.env["TURNPIKE_TOKEN"];
+  if (variable !== undefined) return readToken("TURNPIKE_TOKEN", variable.trim());
+  const { context } = place ?? {};
+  if (context?.kind === "caller" && context.token !== undefined) return context.token;
+  const ways = `set TURNPIKE_TOKEN, or sign in with its token: ${hintLine(["login"])}`;
+  const make = hintLine(["credential", "create", "--help"]);
+  throw new ConfigError(`This acts with a credential: ${ways}\nAn operator makes one: ${make}${signedInAs(context)}`);
+}
+
+/** Who a context is signed in as, for those whom it does not help. */
+export function signedInAs(context: UsedContext | undefined): string {
+  if (context === undefined) return "";
+  const { name, actor, kind, token, database } = context;
+  const isSignedOut = token === undefined && database === undefined;
+  return isSignedOut
+    ? `\nYou are signed out of the context ${name}.`
+    : `\nThe context ${name} is of ${actor}, ${kind === "operator" ? "an operator" : "who is no operator"}.`;
+}
+
+/** What to do about a token of a context that the host does not accept. */
+export function signInAgain(name: string): string {
+  const again = hintLine(["login", "--name", name]);
+  return `The token of the context ${name} is unknown, expired or revoked. Sign in again: ${again}`;
 }
 
 /** The flags with which another operator's command finds the same host. */
@@ -132,6 +163,8 @@ export function sameHost(flags: OperatorFlags): string[] {
 
 /** The flags with which another command of a caller finds the same host. Their token is in no command line. */
 export function sameHostAsCaller({ url, config, place }: Pick<OperatorFlags, "url" | "config" | "place">): string[] {
+  const { context } = place ?? {};
+  if (context !== undefined) return context.isNamed ? ["--context", context.name] : [];
   const isUrlGiven = place?.isUrlGiven ?? url !== defaultUrl;
   return [...(isUrlGiven ? ["--url", url] : []), ...(config === undefined ? [] : ["--config", config])];
 }

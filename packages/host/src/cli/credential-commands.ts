@@ -1,16 +1,17 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
-import { adminTokenFile, writePrivateFile } from "../base/index.ts";
-import { principalText } from "../display/index.ts";
+import { adminTokenFile, writePrivateFile } from "../shared/index.ts";
+import { endedText, principalText } from "../display/index.ts";
 import {
   type AdminOutput,
   type CredentialAccess,
   type CredentialRecord,
   OperatorRoleSchema,
   operatorsTenant,
-} from "../management/index.ts";
+} from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { addCredentialShow, operatorText, purposesText, stateText } from "./credential-show.ts";
 import { type Column, oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readExpiry, readPrincipal } from "./flags.ts";
 
@@ -27,13 +28,19 @@ interface CreateFlags extends OperatorFlags {
   expires?: string;
 }
 
+interface RevokeFlags extends OperatorFlags {
+  force?: boolean;
+  andAnswers?: boolean;
+  andEverything?: boolean;
+}
+
 const roles = OperatorRoleSchema.options;
 
-/** `credential create | operator | list | revoke | rotate`. */
+/** `credential create | operator | list | show | revoke | rotate`. */
 export function addCredentialCommands(program: Command, show: Show): void {
   const credentials = program
     .command("credential")
-    .description("Make, list, revoke and rotate credentials.")
+    .description("Make, list, show, revoke and rotate credentials.")
     .exitOverride();
   asOperator(
     credentials.command("create"),
@@ -45,7 +52,7 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .option("--owner <kind:id>", "whose resources are in scope; the actor unless given")
     .option("--authority <kind:id>", "whose grants are exercised; the owner unless given")
     .requiredOption("--purpose <purposes...>", "what it may be used for; the first is the default")
-    .option("--sender <kind:id...>", "whose messages it may start turns with; anybody's unless given")
+    .option("--sender <kind:id...>", "whose messages it may start turns with; any principal's unless given")
     .option("--evaluates", "whether it may ask, through AuthZEN, what others in its tenant may do")
     .option("--certificate <name>", certificateText)
     .option("--expires <span or time>", "when it ends, such as 30d")
@@ -64,7 +71,7 @@ export function addCredentialCommands(program: Command, show: Show): void {
     "Make a credential for another operator. Its token is shown this once.",
     "turnpike credential operator --name human:carol --role auditor --tenant acme",
   )
-    .requiredOption("--name <kind:id>", "who the audit trail will name")
+    .requiredOption("--name <kind:id>", "who the audit log will name")
     .option(
       "--role <role>",
       "admin (everything), reviewer (answers escalations) or auditor (reads); admin unless given",
@@ -87,6 +94,7 @@ export function addCredentialCommands(program: Command, show: Show): void {
       const answer = await requestAdmin(flags, "listCredentials", { namespaceId, limit, cursor });
       show(flags, answer, credentialTable(answer.credentials, answer.cursor));
     });
+  addCredentialShow(credentials, show, idText);
   asOperator(
     credentials.command("revoke"),
     "Revoke a credential, from the next request on.",
@@ -95,11 +103,15 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .argument("<id>", idText)
     .option("--force", "also when it is the last admin's of all tenants")
     .option("--and-answers", "also end what was approved with it: unused permits, grants, and approvals that wait")
-    .action(async (id: string, flags: OperatorFlags & { force?: boolean; andAnswers?: boolean }) => {
-      const { force = false, andAnswers = false } = flags;
-      const wanted = { id, ...(force && { force }), ...(andAnswers && { andAnswers }) };
-      const done = await requestAdmin(flags, "revokeCredential", wanted);
-      show(flags, done, `Revoked ${oneLine(id)}.${endedText(done)}`);
+    .option(
+      "--and-everything",
+      "also end everything that it left behind: sessions, turns, what was approved with it, and grants made with it",
+    )
+    .action(async (id: string, flags: RevokeFlags) => {
+      const { force = false, andAnswers = false, andEverything = false } = flags;
+      const also = { ...(andAnswers && { andAnswers }), ...(andEverything && { andEverything }) };
+      const done = await requestAdmin(flags, "revokeCredential", { id, ...(force && { force }), ...also });
+      show(flags, done, `Revoked ${oneLine(id)}.${revocationText(done)}`);
     });
   asOperator(
     credentials.command("rotate"),
@@ -109,11 +121,12 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .argument("<id>", idText)
     .action(async (id: string, flags: OperatorFlags) => {
       const made = await requestAdmin(flags, "rotateCredential", { id });
-      show(flags, made, `The new token, shown this once:\n${made.token}${keepInFile(flags, made)}`);
+      show(flags, made, `The new token, shown this once:\n${made.token}${replaceInFile(flags, made)}`);
     });
 }
 
-function endedText({ answers }: AdminOutput<"revokeCredential">): string {
+function revocationText({ answers, ended }: AdminOutput<"revokeCredential">): string {
+  if (ended !== undefined) return ` Of what it left behind, this ended: ${endedText(ended) || "nothing"}.`;
   if (answers === undefined) return "";
   const { permits, grants, approvals } = answers;
   return ` What was approved with it ended: ${permits} unused permits, ${grants} grants, ${approvals} approvals that waited.`;
@@ -129,7 +142,7 @@ function certificateIn({ certificate }: CreateFlags): Pick<CredentialAccess, "ce
 const idText = "the part of the token between tp_ and the second _";
 
 /** Replaces the token in the file that the commands read, if it is the one that was rotated. Says what became of it. */
-function keepInFile({ database }: OperatorFlags, { id, token }: { id: string; token: string }): string {
+function replaceInFile({ database }: OperatorFlags, { id, token }: { id: string; token: string }): string {
   const file = adminTokenFile(database);
   try {
     if (!readFileSync(file, "utf8").startsWith(`tp_${id}_`)) return "";
@@ -165,19 +178,7 @@ const credentialColumns: readonly Column<CredentialRecord>[] = [
     value: ({ access }) => (access.admin === true ? operatorText(access) : purposesText(access)),
     shrinks: 2,
   },
-  { heading: "SENDERS", value: ({ access }) => access.senders?.map(principalText).join(",") ?? "anybody", shrinks: 3 },
+  { heading: "SENDERS", value: ({ access }) => access.senders?.map(principalText).join(",") ?? "any", shrinks: 3 },
   { heading: "STATE", value: stateText, shrinks: 1 },
+  { heading: "LAST USED", value: ({ lastUsedAt = "never" }) => lastUsedAt },
 ];
-
-function stateText({ expiresAt, revokedAt }: CredentialRecord): string {
-  if (revokedAt !== undefined) return `revoked ${revokedAt}`;
-  return expiresAt === undefined ? "good" : `until ${expiresAt}`;
-}
-
-function purposesText({ purposes, evaluates }: CredentialAccess): string {
-  return `${purposes.join(",")}${evaluates === true ? " (evaluates)" : ""}`;
-}
-
-function operatorText({ role = "admin", tenant }: CredentialAccess): string {
-  return `operator: ${role}${tenant === undefined ? "" : ` of ${tenant}`}`;
-}

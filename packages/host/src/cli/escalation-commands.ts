@@ -1,7 +1,7 @@
-import { type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
+import { type EscalationRecord, EscalationStatusSchema } from "../admin-contract/index.ts";
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
-import { principalText, visibleText, wantsText } from "../display/index.ts";
+import { ConfigError } from "../shared/index.ts";
+import { closedText, principalText, visibleText, wantsText } from "../display/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type ShowFlags,
 } from "./escalation-text.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
-import { commandLine } from "./format.ts";
+import { hintLine } from "./format.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 
 interface AnswerFlags extends OperatorFlags {
@@ -56,7 +56,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
     .option("--turn <id>", turnMeans)
     .option("--full", "long texts, lists and turns to their end")
     .action(async (given: string | undefined, flags: ShowFlags & Pick<AnswerFlags, "turn">) => {
-      // One that is answered has an id, and is asked for by it.
+      // Without an id the one open escalation is shown. An answered one is shown by its id only.
       const id = given ?? (await escalationOf(flags, given)).id;
       const shown = await requestAdmin(flags, "showEscalation", { namespaceId: flags.tenant, id });
       show(flags, shown, escalationText(shown, flags));
@@ -64,16 +64,16 @@ export function addEscalationCommands(program: Command, show: Show): void {
   answering(
     asOperator(
       escalations.command("approve"),
-      "Say yes: to exactly the authority that an escalation requests, or to the one act that it is about, once.",
+      "Approve exactly the authority that an escalation requests, or the one act that it is about, once.",
       "turnpike escalation approve q0abc --tenant acme --expires 1h",
     ),
   )
     .option(
       "--expires <span or time>",
-      "when that ends: a grant after 1h unless given, a yes to one act after the minutes that the host is set to",
+      "when that ends: a grant after 1h unless given, the approval of one act after the minutes that the host is set to",
       (text) => readExpiry("--expires", text),
     )
-    .option("--uses <number>", "how often a grant may be used; a yes to one act is for one use", (text) =>
+    .option("--uses <number>", "how often a grant may be used; the approval of one act is for one use", (text) =>
       readCount("--uses", text),
     )
     .option("--full", "print all of what is approved; needed where `show` prints only a part of it")
@@ -83,7 +83,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
         const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== undefined && { maxUses }) };
         const escalation = await escalationOf(flags, id);
         const shown = await requestAdmin(flags, "showEscalation", { namespaceId: flags.tenant, id: escalation.id });
-        // Nobody approves what they were not shown.
+        // A person approves only what they were shown.
         if (!full && isCut(shown)) throw new Error(tooLong(shown.escalation, flags));
         const ask = flags.ask ?? shown.escalation.ask;
         const done = await requestAdmin(flags, "approveEscalation", { ...escalation, ask, ...terms });
@@ -93,7 +93,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
   answering(
     asOperator(
       escalations.command("deny"),
-      "Close an escalation with a no.",
+      "Deny an escalation.",
       "turnpike escalation deny q0abc --tenant acme --reason 'The diary stays private.'",
     ),
   )
@@ -106,7 +106,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
   answering(
     asOperator(
       escalations.command("withdraw"),
-      "Take a yes back: to an act that has not happened yet, or to authority, whose grant is revoked.",
+      "Withdraw an approval: of an act that has not happened yet, or of authority, whose grant is revoked.",
       "turnpike escalation withdraw q0abc --tenant acme --reason 'The invoice is a forgery.'",
     ),
     "approved",
@@ -123,9 +123,9 @@ export function addEscalationCommands(program: Command, show: Show): void {
 
 function tooLong({ id, ask }: EscalationRecord, flags: AnswerFlags): string {
   const where = [id, ...sameHost(flags), "--tenant", flags.tenant];
-  const read = commandLine(["turnpike", "escalation", "show", ...where, "--full"]);
-  const approve = commandLine(["turnpike", "escalation", "approve", ...where, "--ask", ask, "--full"]);
-  return `Not approved: this is longer than what is shown of it, and a yes is to all of it. Read it whole: ${read}\nThen approve it: ${approve}`;
+  const read = hintLine(["escalation", "show", ...where, "--full"]);
+  const approve = hintLine(["escalation", "approve", ...where, "--ask", ask, "--full"]);
+  return `Not approved: this is longer than what is shown of it, and an approval is of all of it. Read it whole: ${read}\nThen approve it: ${approve}`;
 }
 
 const turnMeans = "the turn whose one open escalation it is";
@@ -138,7 +138,7 @@ function answering(command: Command, status: "pending" | "approved" = "pending")
     .option("--wants <text>", "the one escalation that requests exactly this, as `list` shows it under WANTS")
     .option(
       "--ask <hash>",
-      "the hash of the request that was looked at, `ask` in `list --json`; the current one unless given",
+      "the hash of the request that was shown, `ask` in `list --json`; the current one unless given",
     );
 }
 
@@ -175,7 +175,7 @@ function wantsExactly(escalation: EscalationRecord, wants: string): boolean {
 }
 
 function listCommand(flags: Pick<AnswerFlags, "tenant"> & OperatorFlags): string {
-  return commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", flags.tenant]);
+  return hintLine(["escalation", "list", ...sameHost(flags), "--tenant", flags.tenant]);
 }
 
 const escalationColumns: readonly Column<EscalationRecord>[] = [
@@ -187,8 +187,8 @@ const escalationColumns: readonly Column<EscalationRecord>[] = [
   { heading: "BECAUSE", value: ({ reason }) => reason, shrinks: 3 },
   {
     heading: "ANSWER",
-    value: ({ answer, grantId, permitExpiresAt, expiresAt }) =>
-      answer ?? grantId ?? `until ${permitExpiresAt ?? expiresAt}`,
+    value: ({ answer, grantId, permitExpiresAt, expiresAt, closed }) =>
+      answer ?? grantId ?? (closed ? closedText(closed) : `until ${permitExpiresAt ?? expiresAt}`),
     shrinks: 2,
   },
 ];
@@ -204,7 +204,7 @@ function escalationTable(
   const table = withMore(renderTable(columns, escalations), cursor);
   if (status !== "pending") return table;
   const all = `${table}\n\nAll of the newest, and its turn so far:\n  ${showCommand(first, flags)}`;
-  // Nobody approves an act whose arguments they have not seen, or what is longer than what is shown of it.
+  // A person cannot approve an act whose arguments they have not seen, or what is longer than what is shown of it.
   if (first.approval !== undefined || isCut({ escalation: first, approvalsNeeded: 1 })) return all;
   return `${all}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}`;
 }
@@ -212,9 +212,9 @@ function escalationTable(
 /** The command names the hash of the request. If the escalation changes meanwhile, it is not approved. */
 function approveCommand({ id, ask, namespaceId }: EscalationRecord, flags: OperatorFlags): string {
   const where = [...sameHost(flags), "--tenant", namespaceId];
-  return commandLine(["turnpike", "escalation", "approve", id, ...where, "--ask", ask]);
+  return hintLine(["escalation", "approve", id, ...where, "--ask", ask]);
 }
 
 function showCommand({ id, namespaceId }: EscalationRecord, flags: OperatorFlags): string {
-  return commandLine(["turnpike", "escalation", "show", id, ...sameHost(flags), "--tenant", namespaceId]);
+  return hintLine(["escalation", "show", id, ...sameHost(flags), "--tenant", namespaceId]);
 }

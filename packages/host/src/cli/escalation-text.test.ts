@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import { grant } from "../../test/records.ts";
+import { capabilityCases, cutCases, nameCases } from "../../test/display-cases.ts";
+import { shortText } from "./act-text.ts";
 import { approvedText, escalationText, isCut } from "./escalation-text.ts";
+import { renderTable } from "./table.ts";
 
 const [alice, bob] = [
   { kind: "human", userId: "alice" },
@@ -12,8 +15,8 @@ const hash = "0".repeat(64);
 const flags = { url: "http://127.0.0.1:8787", database: ".turnpike/turnpike.db", tenant: "acme" };
 const resource = { namespace: "service.messaging", path: ["human", "bob"] };
 
-/** A question about one act. */
-function question(changes: Partial<EscalationRecord> = {}): EscalationRecord {
+/** An escalation about one act. */
+function escalationOf(changes: Partial<EscalationRecord> = {}): EscalationRecord {
   return {
     id: "q0abc",
     namespaceId: "acme",
@@ -43,9 +46,40 @@ const carrier = grant("grant-1", {
   constraints: { purposes: ["support"], maxUses: 3 },
 });
 
+describe("the command shows what the shared table says:", () => {
+  test("of names in a table", () => {
+    const table = renderTable([{ heading: "NAME", value: ({ text }: { text: string }) => text }], nameCases);
+    expect(table.split("\n").slice(1)).toEqual(nameCases.map(({ shown }) => shown));
+  });
+  for (const { name, capability, shown } of capabilityCases) {
+    test(`of a grant with ${name}`, () => {
+      const part = { ...carrier, capabilities: [capability] };
+      const shownTo = { escalation: escalationOf(), approvalsNeeded: 1, grant: part };
+      const lines = escalationText(shownTo, flags).split("\n");
+      expect(lines).toContain(`  ${shown}`);
+    });
+  }
+  for (const { name, text, most, shown, left } of cutCases) {
+    test(`of a text that is cut ${name}`, () => {
+      expect(shortText(text, most)).toBe(
+        left === 0 ? shown : `${shown}... (${left} more characters: --full shows all)`,
+      );
+    });
+  }
+});
+
 describe("an escalation about one act is shown", () => {
-  test("with who wants what, its arguments, the grant, who said yes, and how to answer exactly that", () => {
-    const shown = { escalation: question(), approvalsNeeded: 1, grant: carrier };
+  test("with what is gone, when it was closed, and without a way to answer it", () => {
+    const closed = { reason: "grant_revoked", grantId: "grant-1", at: "2026-01-01T13:00:00.000Z" } as const;
+    const text = escalationText({ escalation: escalationOf({ status: "expired", closed }), approvalsNeeded: 1 }, flags);
+    expect(text.split("\n")[0]).toBe(
+      "q0abc of acme was closed 2026-01-01T13:00:00.000Z: its grant grant-1 was revoked.",
+    );
+    expect(text).not.toContain("escalation approve");
+  });
+
+  test("with who wants what, its arguments, the grant, who approved, and how to answer exactly that", () => {
+    const shown = { escalation: escalationOf(), approvalsNeeded: 1, grant: carrier };
     expect(escalationText(shown, flags).split("\n")).toEqual([
       "q0abc of acme waits until 2026-01-02T12:00:00.000Z.",
       "",
@@ -62,18 +96,18 @@ describe("an escalation about one act is shown", () => {
       "The grant grant-1 of human:alice says: for support, 3 uses",
       "  send service.messaging/human/bob (needs approval)",
       "",
-      "One person has to say yes. Nobody has so far.",
+      "One person has to approve. No one has so far.",
       "",
-      "Say yes or no to exactly this:",
+      "Approve or deny exactly this:",
       `  turnpike escalation approve q0abc --tenant acme --ask ${hash}`,
       `  turnpike escalation deny q0abc --tenant acme --ask ${hash} --reason ...`,
     ]);
   });
 
-  test("with who said yes so far where two people have to", () => {
+  test("with who approved so far where two people have to", () => {
     const approvals = [{ by: bob, at: "2026-01-01T12:05:00.000Z" }];
-    const text = escalationText({ escalation: question({ approvals }), approvalsNeeded: 2 }, flags);
-    expect(text).toContain("2 people have to say yes. human:bob said yes 2026-01-01T12:05:00.000Z.");
+    const text = escalationText({ escalation: escalationOf({ approvals }), approvalsNeeded: 2 }, flags);
+    expect(text).toContain("2 people have to approve. human:bob approved 2026-01-01T12:05:00.000Z.");
   });
 
   test("with the last events of its turn, and all of them when that is asked for", () => {
@@ -91,7 +125,7 @@ describe("an escalation about one act is shown", () => {
     const started = { startedAt: at, updatedAt: at, steps: 1, toolCalls: 30 };
     const state = { ...ids, agent, status: "waiting" as const, ...started };
     const turn = { namespaceId: "acme", actor: agent, isAsync: true, state, events };
-    const shown = { escalation: question({ executionId: "turn-1" }), approvalsNeeded: 1, turn };
+    const shown = { escalation: escalationOf({ executionId: "turn-1" }), approvalsNeeded: 1, turn };
     const text = escalationText(shown, flags);
     expect(text).toContain("Its turn so far: turn-1 of agent:assistant is waiting.");
     expect(text).toContain("  ... 20 earlier: --full shows all.\n   1.00s  >  tool-20\n");
@@ -102,15 +136,15 @@ describe("an escalation about one act is shown", () => {
   test("with no command that approves it when arguments are cut, but with the one that shows all", () => {
     const warning = "Not all of it is shown above.";
     const textOf = (body: string, full = false): string => {
-      const { approval, ...rest } = question();
+      const { approval, ...rest } = escalationOf();
       const act = { kind: "tool", tool: "mail.send", arguments: { body } } as const;
       const escalation = { ...rest, ...(approval && { approval: { ...approval, act } }) };
       return escalationText({ escalation, approvalsNeeded: 1 }, { ...flags, full });
     };
     expect(textOf("x".repeat(5000)).split("\n").slice(-4)).toEqual([
-      `${warning} Read the rest before you say yes:`,
+      `${warning} Read the rest before you approve:`,
       "  turnpike escalation show q0abc --tenant acme --full",
-      "Or say no to it:",
+      "Or deny it:",
       `  turnpike escalation deny q0abc --tenant acme --ask ${hash} --reason ...`,
     ]);
     const approve = `  turnpike escalation approve q0abc --tenant acme --ask ${hash}`;
@@ -120,7 +154,7 @@ describe("an escalation about one act is shown", () => {
   });
 
   test("as cut when an argument, its name, the reason or the authority is longer than what is shown", () => {
-    const { approval, ...rest } = question();
+    const { approval, ...rest } = escalationOf();
     const withArguments = (args: JsonObject) => ({
       ...rest,
       ...(approval && {
@@ -163,19 +197,19 @@ describe("an escalation about one act is shown", () => {
     const approvals = [alice, bob].map((by) => ({ by, at }));
     const answered = { decidedAt: at, permitExpiresAt: "2026-01-01T12:25:00.000Z", approvals };
     const text = escalationText(
-      { escalation: question({ status: "approved", ...answered }), approvalsNeeded: 1 },
+      { escalation: escalationOf({ status: "approved", ...answered }), approvalsNeeded: 1 },
       flags,
     );
     expect(text).toMatch(
-      /^q0abc of acme was approved 2026-01-01T12:10:00.000Z by human:alice and human:bob\.\nThe yes is good for one use, until 2026-01-01T12:25:00.000Z\.\n/,
+      /^q0abc of acme was approved 2026-01-01T12:10:00.000Z by human:alice and human:bob\.\nThe approval is good for one use, until 2026-01-01T12:25:00.000Z\.\n/,
     );
     expect(text).not.toMatch(/turnpike escalation (approve|deny)/);
   });
 
-  test("without a word of anybody that speaks to the terminal", () => {
+  test("without a foreign text that speaks to the terminal", () => {
     const hostile = "a\u001b[2Jb\u202ec\u200bd\r\n  to  mallory";
     const act = { kind: "tool", tool: hostile, arguments: { [hostile]: hostile } } as const;
-    const escalation = question({
+    const escalation = escalationOf({
       reason: hostile,
       purpose: hostile,
       requester: { kind: "agent", agentId: hostile },
@@ -192,7 +226,7 @@ describe("an escalation about one act is shown", () => {
 });
 
 test("an escalation that asks for authority is shown with what an approval grants", () => {
-  const { approval: _approval, ...rest } = question();
+  const { approval: _approval, ...rest } = escalationOf();
   const capabilities = [
     { resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" as const },
   ];
@@ -212,18 +246,18 @@ test("an escalation that asks for authority is shown with what an approval grant
   expect(text).not.toContain("arguments");
 });
 
-describe("a yes says", () => {
+describe("an approval says", () => {
   test("what may be done with it, once and until when", () => {
-    const escalation = question({ status: "approved", permitExpiresAt: "2026-01-01T12:25:00.000Z" });
+    const escalation = escalationOf({ status: "approved", permitExpiresAt: "2026-01-01T12:25:00.000Z" });
     expect(approvedText({ escalation })).toBe(
       "Approved. agent:assistant may call mail.send with exactly these arguments once, until 2026-01-01T12:25:00.000Z.\n" +
         "  to    bob\n  body  Hi<U+202E>!",
     );
   });
 
-  test("that somebody else has to say yes, too", () => {
-    expect(approvedText({ escalation: question() })).toBe(
-      "Your yes is recorded. One more person has to say yes, too.\n  to    bob\n  body  Hi<U+202E>!",
+  test("that another person has to approve, too", () => {
+    expect(approvedText({ escalation: escalationOf() })).toBe(
+      "Your approval is recorded. One more person has to approve, too.\n  to    bob\n  body  Hi<U+202E>!",
     );
   });
 });

@@ -3,18 +3,20 @@ import {
   actText,
   capabilityText,
   constraintsText,
+  droppedText,
   grantText,
   nameText,
+  closedText,
   partiesText,
   requestText,
   visibleText,
   wantsText,
   whoText,
 } from "../display/index.ts";
-import type { AdminOutput, DropReason, EscalationRecord } from "../management/index.ts";
+import type { AdminOutput, EscalationRecord } from "../admin-contract/index.ts";
 import { argumentsText, shortText, wrapText } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
-import { commandLine } from "./format.ts";
+import { hintLine } from "./format.ts";
 import { terminalColumns } from "./table.ts";
 import { eventLine, stateText } from "./timeline.ts";
 
@@ -38,7 +40,7 @@ export function termsText({ reviewer, authority, purpose, requestedAuthority }: 
   return terms.filter(Boolean).join(", ");
 }
 
-/** Who may do what now, or that somebody else has to say yes, too; of an act, its arguments. */
+/** Who may do what now, or that another person has to approve, too; of an act, its arguments. */
 export function approvedText(answer: AdminOutput<"approveEscalation">): string {
   const { approval } = answer.escalation;
   const table = approval === undefined ? "" : argumentsText(approval.act, { isFull: true, columns: columnsOf() });
@@ -49,7 +51,7 @@ export function approvedText(answer: AdminOutput<"approveEscalation">): string {
 export function becameText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
   const { status, requester, approval, permitExpiresAt = "it expires" } = escalation;
   if (status === "pending")
-    return ["Your yes is recorded. One more person has to say yes, too.", ...droppedTexts(escalation)].join("\n");
+    return ["Your approval is recorded. One more person has to approve, too.", ...droppedTexts(escalation)].join("\n");
   const who = `Approved. ${whoText(requester)} may`;
   if (grant !== undefined)
     return visibleText(`${who} ${grantText(grant)}, ${constraintsText(grant.constraints)} (${nameText(grant.id)}).`);
@@ -68,7 +70,7 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
       sentence(statusText(escalation), isFull),
       ...(permitExpiresAt === undefined || status !== "approved"
         ? []
-        : [`The yes is good for one use, until ${permitExpiresAt}.`]),
+        : [`The approval is good for one use, until ${permitExpiresAt}.`]),
     ].join("\n"),
     requestedText(shown, isFull),
     ...(isOpen ? [approvalsText(shown)] : []),
@@ -104,7 +106,7 @@ export function isCut(shown: ShownEscalation): boolean {
   return requestedText(shown, false) !== requestedText(shown, true);
 }
 
-/** A text of somebody else on lines that fit, cut where it is long unless all of it is asked for. */
+/** A foreign text on lines that fit, cut where it is long unless all of it is asked for. */
 function sentence(text: string, isFull: boolean): string {
   return wrapText(isFull ? visibleText(text) : shortText(text), columnsOf());
 }
@@ -114,13 +116,13 @@ function columnsOf(): number {
 }
 
 function statusText(escalation: EscalationRecord): string {
-  const { id, namespaceId, status, expiresAt, decidedAt = "", answer = "", approvals = [] } = escalation;
+  const { id, namespaceId, status, expiresAt, decidedAt = "", answer = "", approvals = [], closed } = escalation;
   const by = approvals.length === 0 ? "" : ` by ${approvals.map((one) => whoText(one.by)).join(" and ")}`;
   const became: Readonly<Record<EscalationRecord["status"], string>> = {
     pending: `waits until ${expiresAt}.`,
     approved: `was approved ${decidedAt}${by}.`,
     denied: `was denied ${decidedAt}: ${answer}`,
-    expired: `expired ${expiresAt}.`,
+    expired: closed === undefined ? `expired ${expiresAt}.` : `was closed ${closed.at}: ${closedText(closed)}.`,
     withdrawn: `was approved ${decidedAt}${by}, and the approval was withdrawn ${withdrawnText(escalation)}`,
   };
   return `${id} of ${namespaceId} ${became[status]}`;
@@ -132,20 +134,9 @@ function withdrawnText({ withdrawal }: EscalationRecord): string {
   return `${at} by ${whoText(by)}${reason === undefined ? "." : `: ${reason}`}`;
 }
 
-/** Why an approval no longer counts. */
-const dropReasons: Readonly<Record<DropReason, string>> = {
-  credential_unknown: "it is not known with which credential it was given",
-  credential_revoked: "the credential that it was given with was revoked",
-  credential_expired: "the credential that it was given with has expired",
-  not_a_reviewer: "the credential that it was given with is no reviewer's of this tenant",
-  takes_part: "they tried the act, or asked about it, themselves",
-};
-
 /** The approvals that no longer count. */
 function droppedTexts({ dropped = [] }: EscalationRecord): string[] {
-  return dropped.map(({ by, at, why }) =>
-    visibleText(`The yes that ${whoText(by)} said ${at} no longer counts: ${dropReasons[why]}.`),
-  );
+  return dropped.map((approval) => visibleText(droppedText(approval)));
 }
 
 type Approval = NonNullable<EscalationRecord["approval"]>;
@@ -170,12 +161,12 @@ function grantPart({ id, issuer, capabilities, constraints, revokedAt }: Grant, 
   ].join("\n");
 }
 
-/** Who said yes so far, and how many have to. */
+/** Who approved so far, and how many have to. */
 function approvalsText({ escalation, approvalsNeeded }: ShownEscalation): string {
   const { approvals = [] } = escalation;
-  const needed = approvalsNeeded === 1 ? "One person has to say yes." : `${approvalsNeeded} people have to say yes.`;
-  const given = approvals.map(({ by, at }) => visibleText(`${whoText(by)} said yes ${at}.`));
-  return [needed, ...(given.length === 0 ? ["Nobody has so far."] : given), ...droppedTexts(escalation)].join(" ");
+  const needed = approvalsNeeded === 1 ? "One person has to approve." : `${approvalsNeeded} people have to approve.`;
+  const given = approvals.map(({ by, at }) => visibleText(`${whoText(by)} approved ${at}.`));
+  return [needed, ...(given.length === 0 ? ["No one has so far."] : given), ...droppedTexts(escalation)].join(" ");
 }
 
 /** The last events of the turn that asked. */
@@ -204,21 +195,20 @@ function answerCommands(shown: ShownEscalation, flags: ShowFlags): string {
   const { id, ask } = shown.escalation;
   const isFull = flags.full === true;
   const where = [id, ...sameHost(flags), "--tenant", flags.tenant];
-  const lineOf = (verb: string, ...more: string[]): string =>
-    `  ${commandLine(["turnpike", "escalation", verb, ...where, ...more])}`;
+  const lineOf = (verb: string, ...more: string[]): string => `  ${hintLine(["escalation", verb, ...where, ...more])}`;
   const deny = lineOf("deny", "--ask", ask, "--reason", "...");
   if (!isFull && isCut(shown))
     return [
-      "Not all of it is shown above. Read the rest before you say yes:",
+      "Not all of it is shown above. Read the rest before you approve:",
       lineOf("show", "--full"),
-      "Or say no to it:",
+      "Or deny it:",
       deny,
     ].join("\n");
   const approve = lineOf("approve", "--ask", ask, ...(isFull && isCut(shown) ? ["--full"] : []));
-  return ["Say yes or no to exactly this:", approve, deny].join("\n");
+  return ["Approve or deny exactly this:", approve, deny].join("\n");
 }
 
 function withdrawCommand({ id, ask }: EscalationRecord, flags: ShowFlags): string {
   const about = [id, ...sameHost(flags), "--tenant", flags.tenant, "--ask", ask];
-  return `Take the yes back, unless it was used:\n  ${commandLine(["turnpike", "escalation", "withdraw", ...about])}`;
+  return `Withdraw the approval, unless it was used:\n  ${hintLine(["escalation", "withdraw", ...about])}`;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { JsonObject, JsonValue } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { type Column, oneLine, renderTable, withMore } from "./table.ts";
@@ -25,14 +25,14 @@ interface FileCommand {
   name: string;
   description: string;
   example: string;
-  /** What stands behind the command's name: a path, or something to look for. */
+  /** The argument behind the command's name: a path, or something to find. */
   argument: "[path]" | "<path>" | "<words>" | "<pattern>" | "<snapshot>";
   options: readonly (keyof typeof flagTexts)[];
 }
 
 const flagTexts = {
   depth: ["--depth <number>", "1 shows the direct children only"],
-  in: ["--in <path>", "the folder to look in"],
+  in: ["--in <path>", "the folder to search"],
   regex: ["--regex", "the pattern is a regular expression"],
   ignoreCase: ["--ignore-case", "capitals do not count"],
   content: ["--content <text>", "the text; or --file"],
@@ -115,7 +115,7 @@ const fileCommands: readonly FileCommand[] = [
 const snapshotCommands: readonly FileCommand[] = [
   {
     name: "create",
-    description: "Keep what is at and below a path as it is now.",
+    description: "Store what is at and below a path as it is now.",
     example: "turnpike files snapshot create notes --label before-cleanup",
     argument: "[path]",
     options: ["label"],
@@ -136,11 +136,11 @@ const snapshotCommands: readonly FileCommand[] = [
   },
 ];
 
-/** `files` and `files snapshot`: the twelve actions, through the gate like everybody's. */
+/** `files` and `files snapshot`: the twelve actions, through the gate like those of agents. */
 export function addFilesCommands(program: Command, show: Show): void {
   const files = program.command("files").description("Read and write files with a credential.").exitOverride();
   for (const row of fileCommands) addFileCommand(files, row, row.name, show);
-  const snapshots = files.command("snapshot").description("Keep and restore states of a folder.").exitOverride();
+  const snapshots = files.command("snapshot").description("Store and restore states of a folder.").exitOverride();
   for (const row of snapshotCommands) addFileCommand(snapshots, row, `snapshot:${row.name}`, show);
 }
 
@@ -209,7 +209,7 @@ function filesText(output: JsonObject): string {
   const columns = names.map((name): Column<JsonObject> => ({
     heading: name.replaceAll(/[A-Z]/g, " $&").toUpperCase(),
     value: (item) => cell(item[name]),
-    // Lines of a file are the only thing here that nobody copies into another command.
+    // Lines of a file are the only thing here that is not copied into another command.
     ...(name === "text" && { shrinks: 1 }),
   }));
   return withMore(renderTable(columns, items), typeof cursor === "string" ? cursor : undefined);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
@@ -28,6 +28,64 @@ describe("a host is found by the flag, then the variable, then the configuration
       expect(place).toMatchObject({ url: row.found, urlFrom: expect.stringMatching(row.from) });
     });
   }
+});
+
+describe("the current context counts less than what is named, and more than what lies here", () => {
+  const context = {
+    url: "https://gate.test",
+    kind: "operator",
+    actor: "human:carol",
+    credentialId: "0123456789abcdef",
+    token: "tp_hidden",
+    tenant: "acme",
+  };
+  const stored = { format: "turnpike-contexts/1", current: "gate", contexts: { gate: context } };
+  const envOf = (variables: Record<string, string>): Record<string, string> => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "turnpike"), { mode: 0o700 });
+    writeFileSync(join(folder, "turnpike", "contexts.json"), JSON.stringify(stored), { mode: 0o600 });
+    return { XDG_CONFIG_HOME: folder, ...variables };
+  };
+
+  test("it is used when nothing is named", () => {
+    const used = { ...context, name: "gate", isNamed: false };
+    expect(findHost({}, envOf({}))).toMatchObject({ url: "https://gate.test", urlFrom: "context gate", context: used });
+    expect(findHost({ context: "gate" }, envOf({ TURNPIKE_URL: "http://b" }))).toMatchObject({
+      url: "https://gate.test",
+      context: { isNamed: true },
+    });
+  });
+
+  for (const { name, given = {}, variables = {} } of [
+    { name: "--url", given: { url: "https://gate.test" } },
+    { name: "--database", given: { database: "a.db" } },
+    { name: "--config", given: { config: "" } },
+    { name: "TURNPIKE_URL", variables: { TURNPIKE_URL: "https://gate.test" } },
+    { name: "TURNPIKE_DATABASE", variables: { TURNPIKE_DATABASE: "a.db" } },
+    { name: "TURNPIKE_LISTEN_PORT", variables: { TURNPIKE_LISTEN_PORT: "9000" } },
+  ]) {
+    test(`nothing of it is used with ${name}`, () => {
+      const named = "config" in given ? { config: file({}) } : given;
+      expect(findHost(named, envOf(variables)).context).toBeUndefined();
+    });
+  }
+});
+
+describe("a context that is named", () => {
+  for (const given of [{ url: "https://gate.test" }, { database: "a.db" }, { config: "a.json" }]) {
+    const [flag = ""] = Object.keys(given);
+    test(`is not used together with --${flag}`, () => {
+      const says = `--context gate: expected it or --${flag}, not both.`;
+      expect(() => findHost({ context: "gate", ...given }, {})).toThrow(says);
+    });
+  }
+
+  for (const name of ["constructor", "__proto__", "toString"])
+    test(`is one that was made, and not ${name}`, () => {
+      expect(() => findHost({ context: name }, { XDG_CONFIG_HOME: temporaryFolder() })).toThrow(
+        `There is no context ${name}.`,
+      );
+    });
 });
 
 describe("what a host would be served with says where it listens", () => {
@@ -64,7 +122,7 @@ describe("what a host would be served with says where it listens", () => {
   }
 });
 
-describe("the operator's token is looked for beside the database", () => {
+describe("the operator's token is read beside the database", () => {
   const rows: { name: string; given?: string; env?: Record<string, string>; content?: object; database: string }[] = [
     { name: "that a flag names", given: "a.db", env: { TURNPIKE_DATABASE: "b.db" }, database: "a.db" },
     {
@@ -74,6 +132,8 @@ describe("the operator's token is looked for beside the database", () => {
       database: "b.db",
     },
     { name: "of the configuration file", content: { database: "c.db" }, database: "c.db" },
+    { name: "behind a pooler", content: { database: { url: "postgres://h/d" } }, database: "postgres://h/d" },
+    { name: "that a variable names as its URL", env: { TURNPIKE_DATABASE_URL: "d.db" }, database: "d.db" },
     { name: "that is the default", database: ".turnpike/turnpike.db" },
   ];
   for (const { name, given, env = {}, content = {}, database } of rows) {
@@ -111,6 +171,14 @@ describe("what does not say where a host listens is a mistake with its place", (
       "TURNPIKE_URL nonsense: expected an address such as http://127.0.0.1:8787.",
     );
   });
+
+  for (const port of ["0x10", "1e3", " 80", "80 ", "+80", "", "65536", "-1"]) {
+    test(`the port ${JSON.stringify(port)} in the variable`, () => {
+      expect(() => findHost({ config: file({}) }, { TURNPIKE_LISTEN_PORT: port })).toThrow(
+        /^TURNPIKE_LISTEN_PORT: found .*, expected a whole number from 1 to 65535\./,
+      );
+    });
+  }
 
   test("a file that is not there", () => {
     expect(() => findHost({ url: "http://a", config: "/nothing/here.json" }, {})).toThrow(

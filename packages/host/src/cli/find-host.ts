@@ -1,6 +1,17 @@
+import { programName } from "../shared/index.ts";
 import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
-import { type ConfigFile, ConfigError, inFile, isLoopback, kindOf, readConfigFile } from "../base/index.ts";
+import {
+  type ConfigFile,
+  ConfigError,
+  inFile,
+  isLoopback,
+  kindOf,
+  nearestName,
+  readConfigFile,
+} from "../shared/index.ts";
+import { giveTenant } from "./context-tenant.ts";
+import { type Context, contextFile, readContexts } from "./contexts.ts";
 import { readUrl } from "./flags.ts";
 
 /** Where a host listens unless it is told otherwise. */
@@ -15,6 +26,15 @@ export interface HostPlace {
   database: string;
   isUrlGiven: boolean;
   isDatabaseGiven: boolean;
+  /** What is used of the contexts of `turnpike login`; absent when the host was named otherwise. */
+  context?: UsedContext | undefined;
+}
+
+/** A context by its name. INVARIANT: its token goes to its own host, and nothing else of this machine's does. */
+export interface UsedContext extends Context {
+  name: string;
+  /** Whether it was named with `--context`. */
+  isNamed: boolean;
 }
 
 /** What the command line says about the host. */
@@ -22,6 +42,7 @@ interface GivenPlace {
   url?: string | undefined;
   database?: string | undefined;
   config?: string | undefined;
+  context?: string | undefined;
 }
 
 /** Puts the place of the host among the flags of a command that talks to one, before its action. */
@@ -29,18 +50,51 @@ export function locateHost(command: Command, env: NodeJS.ProcessEnv): HostPlace 
   if (!command.options.some(({ long }) => long === "--url")) return undefined;
   const given = (name: string): string | undefined =>
     command.getOptionValueSource(name) === "cli" ? (command.getOptionValue(name) as string) : undefined;
-  const place = findHost({ url: given("url"), database: given("database"), config: given("config") }, env);
+  const [url, database, config, context] = ["url", "database", "config", "context"].map(given);
+  const place = findHost({ url, database, config, context }, env);
   command.setOptionValueWithSource("url", place.url, "implied");
   command.setOptionValueWithSource("database", place.database, "implied");
   command.setOptionValue("place", place);
+  giveTenant(command, place.context?.tenant);
   return place;
 }
 
 /**
- * The host that a command talks to: what the flags name, then `TURNPIKE_URL`, then where a host would listen that is served
- * with the configuration file of this place.
+ * The host that a command talks to: what the flags name, then the environment, then the current context, then where a host would
+ * listen that is served with the configuration file of this place. A context is used whole or not at all: a user who names a host
+ * or a database themselves uses nothing of it.
  */
-export function findHost({ url, database, config }: GivenPlace, env: NodeJS.ProcessEnv): HostPlace {
+export function findHost(given: GivenPlace, env: NodeJS.ProcessEnv): HostPlace {
+  const context = contextFor(given, env);
+  if (context === undefined) return findWithoutContext(given, env);
+  const { url, database = "", name } = context;
+  return { url, urlFrom: `context ${name}`, database, isUrlGiven: false, isDatabaseGiven: false, context };
+}
+
+/** The context that counts, if one does. */
+function contextFor({ context: named, ...flags }: GivenPlace, env: NodeJS.ProcessEnv): UsedContext | undefined {
+  const flag = (["url", "database", "config"] as const).find((name) => flags[name] !== undefined);
+  if (named !== undefined && flag !== undefined)
+    throw new ConfigError(`--context ${named}: expected it or --${flag}, not both.`);
+  const isElsewhere = flag !== undefined || placeVariables.some((name) => (env[name] ?? "") !== "");
+  if (named === undefined && isElsewhere) return undefined;
+  const { current, contexts } = readContexts(contextFile(env));
+  const name = named ?? current;
+  if (name === undefined) return undefined;
+  const found = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+  if (found === undefined) throw unknownContext(name, Object.keys(contexts));
+  return { ...found, name, isNamed: named !== undefined };
+}
+
+/** There is no context of this name. */
+export function unknownContext(name: string, known: readonly string[]): ConfigError {
+  const near = nearestName(name, known);
+  const others =
+    known.length === 0 ? `There is none: sign in with ${programName()} login.` : `There are ${known.join(", ")}.`;
+  return new ConfigError(`There is no context ${name}. ${near === undefined ? others : `Did you mean ${near}?`}`);
+}
+
+function findWithoutContext({ url, database, config }: GivenPlace, env: NodeJS.ProcessEnv): HostPlace {
   const variable = env["TURNPIKE_URL"] || undefined;
   const isFileNeeded = config !== undefined || database === undefined || (url ?? variable) === undefined;
   const settings = settingsOf(isFileNeeded ? readConfigFile(config) : undefined, env);
@@ -50,13 +104,17 @@ export function findHost({ url, database, config }: GivenPlace, env: NodeJS.Proc
       : variable === undefined
         ? listenedAt(settings)
         : { url: readUrl("TURNPIKE_URL", variable), urlFrom: "TURNPIKE_URL" };
-  const kept = settings.read("database").value;
+  const configured = [settings.read("database.url").value, settings.read("database").value];
   return {
     ...named,
-    database: database ?? (typeof kept === "string" && kept !== "" ? kept : defaultDatabase),
+    database: database ?? configured.find(isName) ?? defaultDatabase,
     isUrlGiven: url !== undefined,
     isDatabaseGiven: database !== undefined,
   };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 interface Setting {
@@ -76,7 +134,11 @@ const variables = {
   "listen.port": "TURNPIKE_LISTEN_PORT",
   "tls.certFile": "TURNPIKE_TLS_CERT_FILE",
   database: "TURNPIKE_DATABASE",
+  "database.url": "TURNPIKE_DATABASE_URL",
 };
+
+/** The variables that name a host or its database. */
+const placeVariables = ["TURNPIKE_URL", ...Object.values(variables)];
 
 /** Few settings are read here, and one by one: the schema of all of them would take longer to load than most commands take. */
 function settingsOf(file: ConfigFile | undefined, env: NodeJS.ProcessEnv): Settings {
@@ -86,7 +148,9 @@ function settingsOf(file: ConfigFile | undefined, env: NodeJS.ProcessEnv): Setti
       const said = env[variable];
       // What looks like an address there is a service link of Kubernetes.
       if (said !== undefined && !(key === "listen.port" && said.includes("://"))) {
-        return { value: key === "listen.port" ? Number(said) : said, name: variable, from: variable };
+        // Digits alone: what else Number takes for a port, such as 1e3, the host itself refuses.
+        const value = key === "listen.port" && /^\d+$/.test(said) ? Number(said) : said;
+        return { value, name: variable, from: variable };
       }
       const path = key.split(".");
       let value: unknown = file?.settings;

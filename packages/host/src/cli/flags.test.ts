@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../base/config.ts";
+import { ConfigError } from "../shared/config.ts";
 import { principalText, resourceText } from "../display/index.ts";
 import { readCount, readExpiry, readJsonFlag, readPrincipal, readResource } from "./flags.ts";
 
@@ -61,7 +61,7 @@ describe("a resource", () => {
     expect(readResource("files/")).toEqual({ namespace: "files", path: [] });
   });
 
-  test("steps are kept as they are, so that the host refuses what is no path", () => {
+  test("steps are passed as they are, so that the host refuses what is no path", () => {
     expect(readResource("files/../x")).toEqual({ namespace: "files", path: ["..", "x"] });
     expect(readResource("/files")).toEqual({ namespace: "", path: ["files"] });
     expect(readResource("")).toEqual({ namespace: "", path: [] });

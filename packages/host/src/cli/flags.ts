@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseInstant, parsePrincipal, readJsonText, type PrincipalRef } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { parseResourceText, principalText } from "../display/index.ts";
 
 /** Reads the principal in a flag. */
@@ -24,7 +24,7 @@ export function readResource(text: string): { namespace: string; path: string[] 
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads `30m`, `1h`, `7d` or an RFC 3339 time as the moment at which something ends. */
+/** Reads `30m`, `1h`, `7d` or an RFC 3339 time as the instant at which something ends. */
 export function readExpiry(flag: string, text: string, now = new Date()): string {
   const [, count, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   const span = unitMs[unit];

@@ -1,3 +1,4 @@
+import { programName } from "../shared/index.ts";
 import { unprintable } from "../display/index.ts";
 
 /** Whether a shell can pass a word on unchanged: no argument can hold NUL or half of a surrogate pair. */
@@ -8,6 +9,11 @@ export function isPasteable(word: string): boolean {
 /** A command line that can be pasted. Words that are not plain are quoted, and control characters are escaped. */
 export function commandLine(words: readonly string[]): string {
   return words.map(quote).join(" ");
+}
+
+/** A command of this program that can be pasted. */
+export function hintLine(words: readonly string[]): string {
+  return `${programName()} ${commandLine(words)}`;
 }
 
 const unprintableOne = new RegExp(unprintable, "u");

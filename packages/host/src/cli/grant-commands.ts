@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { constraintsText, grantText, principalText } from "../display/index.ts";
-import type { AdminOutput, GrantEntry } from "../management/index.ts";
+import type { AdminOutput, GrantEntry } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { addGrantShow } from "./grant-show.ts";
@@ -136,12 +136,10 @@ function withTerms(command: Command): Command {
   return command
     .requiredOption("--tenant <id>", "the tenant it is good in")
     .requiredOption("--to <kind:id>", "who may act")
-    .option("--owner <kind:id>", "whose resource; that of whoever the actor acts for unless given")
+    .option("--owner <kind:id>", "whose resource; that of the one whom the actor acts for unless given")
     .option("--exact", "only this path, not what is below it")
-    .option(
-      "--approval <when>",
-      "each: nothing is done under it before a person said yes to exactly that act",
-      (text) => readChoice("--approval", text, ["each"]),
+    .option("--approval <when>", "each: nothing is done under it before a person approved exactly that act", (text) =>
+      readChoice("--approval", text, ["each"]),
     )
     .option("--purpose <purposes...>", "only for these purposes")
     .option("--expires <span or time>", "when it ends, such as 1h")

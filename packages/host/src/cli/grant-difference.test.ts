@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
 import { alice, assistant, grant } from "../../test/records.ts";
-import type { GrantEntry } from "../management/index.ts";
+import type { GrantEntry } from "../admin-contract/index.ts";
 import { differenceOf } from "./grant-difference.ts";
 import { toFileGrant } from "./grant-file.ts";
 
@@ -84,7 +84,7 @@ describe("the difference between a file and a tenant:", () => {
       says: "+fresh-1 =0",
     },
     {
-      name: "what was revoked or is invalid stands for nothing and stays",
+      name: "what was revoked or is invalid matches nothing and stays",
       file: [],
       entries: [entry(grant("a"), "revoked"), entry(grant("b"), "invalid")],
       says: "=0",
@@ -175,13 +175,13 @@ describe("the difference between a file and a tenant:", () => {
       says: "+fresh-1<z -b =2",
     },
     {
-      name: "of parents of the same content each keeps its own",
+      name: "of parents of the same content each retains its own",
       file: [grant("a"), grant("b"), child("c", "b")],
       entries: [entry(grant("b")), entry(grant("a")), entry(child("c", "b"))],
       says: "=3",
     },
     {
-      name: "a new label never takes the id that another label stands for",
+      name: "a new label never takes the id that another label has",
       file: [grant("x", write), grant("a")],
       entries: [entry(grant("x"))],
       says: "+fresh-1 =1",

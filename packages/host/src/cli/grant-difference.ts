@@ -1,6 +1,5 @@
-import { parseInstant, type Grant } from "turnpike/contracts";
-import { canonicalJson } from "../base/index.ts";
-import type { GrantEntry } from "../management/index.ts";
+import { canonicalJson, parseInstant, type Grant } from "turnpike/contracts";
+import type { GrantEntry } from "../admin-contract/index.ts";
 import type { FileGrant } from "./grant-file.ts";
 
 /** A grant that is to be issued. */
@@ -18,17 +17,17 @@ export interface GrantDifference {
 }
 
 /**
- * Compares a file with all grants of a tenant. A grant of the file is there already when one of the same content is: it keeps
- * its id and its uses, also when they are all taken. Each one of the tenant stands for one of the file.
+ * Compares a file with all grants of a tenant. A grant of the file is there already when one of the same content is: it retains
+ * its id and its uses, also when they are all taken. Each one of the tenant matches one of the file.
  */
 export function differenceOf(
   file: readonly FileGrant[],
   entries: readonly GrantEntry[],
   { now, makeId }: { now: string; makeId: () => string },
 ): GrantDifference {
-  const kept = entries.filter(({ state }) => keptStates.has(state));
+  const matchable = entries.filter(({ state }) => matchableStates.has(state));
   const byContent = new Map<string, Grant[]>();
-  for (const { grant } of kept) {
+  for (const { grant } of matchable) {
     const key = contentKey(grant, grant.parentId);
     const same = byContent.get(key) ?? [];
     same.push(grant);
@@ -37,8 +36,8 @@ export function differenceOf(
   const labels = new Set(file.map(({ id }) => id));
   const taken = new Set(entries.map(({ grant }) => grant.id));
   const matched = new Set<string>();
-  /** What stands for each label; undefined for one that is over. */
-  const standing = new Map<string, string | undefined>();
+  /** The id of the grant that matches each label; undefined for one that is over. */
+  const idByLabel = new Map<string, string | undefined>();
   const difference: GrantDifference = { issue: [], revoke: [], unchanged: 0, expired: [] };
 
   const findSame = (grant: FileGrant, parentId: string | undefined): Grant | undefined => {
@@ -48,24 +47,24 @@ export function differenceOf(
 
   for (const grant of parentsFirst(file)) {
     const { id: label, parent, ...content } = grant;
-    const parentId = parent === undefined ? undefined : standing.get(parent);
+    const parentId = parent === undefined ? undefined : idByLabel.get(parent);
     const isOrphan = parent !== undefined && parentId === undefined;
     const same = isOrphan ? undefined : findSame(grant, parentId);
     if (same !== undefined) {
       matched.add(same.id);
-      standing.set(label, same.id);
+      idByLabel.set(label, same.id);
       difference.unchanged += 1;
     } else if (isOrphan || isOver(grant, now)) {
-      standing.set(label, undefined);
+      idByLabel.set(label, undefined);
       difference.expired.push(label);
     } else {
       const id = taken.has(label) ? makeId() : label;
       taken.add(id);
-      standing.set(label, id);
+      idByLabel.set(label, id);
       difference.issue.push({ id, ...content, ...(parentId !== undefined && { parentId }) });
     }
   }
-  difference.revoke = kept
+  difference.revoke = matchable
     .filter(({ grant, state }) => activeStates.has(state) && !matched.has(grant.id))
     .map(({ grant }) => grant);
   return difference;
@@ -76,8 +75,8 @@ type State = GrantEntry["state"];
 /** Those that allow something, now or later. */
 export const activeStates: ReadonlySet<State> = new Set<State>(["live", "future"]);
 
-/** Those that stand for a grant of a file. One that was used up is not given out anew. */
-const keptStates: ReadonlySet<State> = new Set<State>(["live", "future", "exhausted", "expired"]);
+/** Those that can match a grant of a file. One that was used up is not issued anew. */
+const matchableStates: ReadonlySet<State> = new Set<State>(["live", "future", "exhausted", "expired"]);
 
 function isOver({ constraints: { expiresAt } }: FileGrant, now: string): boolean {
   return expiresAt !== undefined && (parseInstant(expiresAt) ?? 0) <= (parseInstant(now) ?? 0);

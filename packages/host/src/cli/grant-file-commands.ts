@@ -1,9 +1,9 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError, programName } from "../shared/index.ts";
 import { constraintsText, grantText, principalText } from "../display/index.ts";
-import type { AdminOutput, GrantEntry } from "../management/index.ts";
+import type { AdminOutput, GrantEntry } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { freshId } from "./caller-results.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
@@ -66,7 +66,7 @@ function applying(command: Command): Command {
   return command
     .requiredOption("-f, --file <file>", "the file, as `grant export` writes it; - reads standard input")
     .option("--tenant <id>", "the tenant to change; the one that the file names unless given")
-    .option("--yes", "do it without asking; needed where nobody can be asked")
+    .option("--yes", "do it without asking; needed where no person can be asked")
     .option("--dry-run", "show the difference and change nothing")
     .option("--preview", "the same, and print which of the last 1,000 decisions would change");
 }
@@ -150,7 +150,7 @@ function stepsOf({ issue, revoke }: GrantDifference): Step[] {
 
 function tooMuch({ issue, revoke }: GrantDifference, { tenant }: GrantFile): string {
   const most = `at most ${issuedAtOnce} grants of ${bytesAtOnce} bytes together are issued, and ${revokedAtOnce} revoked, as one change`;
-  return `Nothing was changed: this would issue ${issue.length} and revoke ${revoke.length} grants of ${oneLine(tenant)}, and ${most}. \`turnpike grant import\` with this file issues them in steps; then apply it.`;
+  return `Nothing was changed: this would issue ${issue.length} and revoke ${revoke.length} grants of ${oneLine(tenant)}, and ${most}. \`${programName()} grant import\` with this file issues them in steps; then apply it.`;
 }
 
 /** Has the host check a change that it makes as a whole. One that goes in steps is checked step by step. */
@@ -190,7 +190,7 @@ async function send(
   }
 }
 
-/** Whether the person at the terminal says yes; false where there is none. */
+/** Whether the person at the terminal agrees; false where there is none. */
 async function askPerson({ json }: ApplyFlags, tenant: string): Promise<boolean> {
   if (json === true || !process.stdin.isTTY || !process.stderr.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
@@ -201,7 +201,7 @@ async function askPerson({ json }: ApplyFlags, tenant: string): Promise<boolean>
   }
 }
 
-/** Nobody agrees to what they have not seen: what a grant allows is never cut here. */
+/** A person must see all that they agree to: what a grant allows is never cut here. */
 const changeColumns: readonly Column<{ change: string } & GrantDraft>[] = [
   { heading: "CHANGE", value: ({ change }) => change },
   { heading: "ID", value: ({ id }) => id },
@@ -248,7 +248,7 @@ function readText(file: string): string {
   }
 }
 
-/** Whoever reads the file meanwhile sees the old one or the new one. */
+/** A reader sees the old file or the new one, and nothing between. */
 function writeFile(file: string, text: string): void {
   try {
     writeFileSync(`${file}.new`, text);

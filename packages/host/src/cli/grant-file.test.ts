@@ -122,7 +122,7 @@ describe("a file that does not fit is refused with the place:", () => {
       name: "a key twice",
       from: '"parent": "b"',
       to: '"parent": "b",\n"id": "c"',
-      says: /^acme\.json:23:1: the key "id" stands twice in one object\.$/,
+      says: /^acme\.json:23:1: the key "id" appears twice in one object\.$/,
     },
   ]) {
     test(name, () => {
@@ -149,7 +149,7 @@ describe("a file that does not fit is refused with the place:", () => {
 
 test("what is wrong with a file is said on one line, whatever its ids and keys hold", () => {
   const repeated = String.raw`{ "format": "turnpike-grants/1", "\u001b[2Ja\nDone.": 1, "\u001b[2Ja\nDone.": 2 }`;
-  expect(() => readGrantFile("g.json", repeated)).toThrow(String.raw`the key "\u001b[2Ja\nDone." stands twice`);
+  expect(() => readGrantFile("g.json", repeated)).toThrow(String.raw`the key "\u001b[2Ja\nDone." appears twice`);
   const named = String.raw`{ "format": "turnpike-grants/1", "tenant": "a", "grants": [], "\u001b[2Ja\nDone.": 1 }`;
   expect(() => readGrantFile("g.json", named)).toThrow(/^g\.json:1:63: [ -~]*$/);
 });

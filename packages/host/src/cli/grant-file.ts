@@ -7,7 +7,7 @@ import {
   type Grant,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { ConfigError, inFile, parsePlaced, type TextPlace } from "../base/index.ts";
+import { ConfigError, inFile, parsePlaced, type TextPlace } from "../shared/index.ts";
 import { jsonText, oneLine } from "./table.ts";
 
 /** Another format of the file gets another number. */

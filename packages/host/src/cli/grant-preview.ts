@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Grant } from "turnpike/contracts";
 import { nameText, principalText, requestText, whoText } from "../display/index.ts";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import type { OperatorFlags, Show } from "./connection.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";
@@ -9,7 +9,7 @@ import { type Column, oneLine, renderTable } from "./table.ts";
 type Preview = AdminOutput<"previewGrant">;
 type Verdict = Preview["changed"][number]["before"];
 
-/** Adds the flag with which a change of grants is only looked at. */
+/** Adds the flag with which a change of grants is only previewed. */
 export function withPreview(command: Command): Command {
   return command.option("--preview", "change nothing, and print which of the last 1,000 decisions would change");
 }
@@ -36,7 +36,7 @@ export function decisionsText({ looked, since, changed }: Pick<Preview, "looked"
   const table = renderTable(changedColumns, changed);
   const changes =
     changed.length === 0 ? `${decisions}, none would change.` : `${decisions}, these would change:\n${table}`;
-  return since === undefined ? "There is no decision on the trail that could change." : changes;
+  return since === undefined ? "There is no decision in the audit log that could change." : changes;
 }
 
 const changedColumns: readonly Column<Preview["changed"][number]>[] = [

@@ -1,7 +1,8 @@
+import { programName } from "../shared/index.ts";
 import type { Command } from "commander";
-import type { GrantEntry } from "../management/index.ts";
+import type { GrantEntry } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
-import { trailColumns, type TrailRow } from "./audit-rows.ts";
+import { auditColumns, type AuditRow } from "./audit-rows.ts";
 import { CommandError } from "./command-failure.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { capabilityText, constraintsText, principalText } from "../display/index.ts";
@@ -15,13 +16,13 @@ interface ShownGrant extends GrantEntry {
   children: GrantEntry[];
   hasMoreChildren: boolean;
   /** Who issued and changed it, and those derived from it; the newest first. */
-  changes: TrailRow[];
+  changes: AuditRow[];
   /** Who used it, the newest first. */
-  uses: TrailRow[];
+  uses: AuditRow[];
 }
 
 const [mostChildren, mostRows] = [50, 20];
-/** How many pages of the trail are looked through for uses: about a hundred thousand events. */
+/** How many pages of the audit log are searched for uses: about a hundred thousand events. */
 const mostPages = 10;
 /** No chain that holds is longer. */
 const longestChain = 64;
@@ -48,7 +49,7 @@ async function readGrant(flags: OperatorFlags, namespaceId: string, id: string):
   if (entry === undefined)
     throw new CommandError(
       "not_found",
-      "Refused (not_found): There is no grant of this id in this tenant.\n`turnpike grant list` shows what there is.",
+      `Refused (not_found): There is no grant of this id in this tenant.\n\`${programName()} grant list\` shows what there is.`,
     );
   const chain = [entry];
   for (let above = entry.grant.parentId; above !== undefined && chain.length < longestChain;) {
@@ -71,9 +72,9 @@ async function readGrant(flags: OperatorFlags, namespaceId: string, id: string):
   };
 }
 
-/** The newest rows that fit, of as many pages as somebody waits for. */
-async function readRows(flags: OperatorFlags, query: Readonly<Record<string, unknown>>): Promise<TrailRow[]> {
-  const rows: TrailRow[] = [];
+/** The newest rows that match, of as many pages as a person waits for. */
+async function readRows(flags: OperatorFlags, query: Readonly<Record<string, unknown>>): Promise<AuditRow[]> {
+  const rows: AuditRow[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < mostPages && rows.length < mostRows; pages += 1) {
     const page = await requestAdmin(flags, "listAudit", { ...query, cursor, limit: mostRows - rows.length });
@@ -106,12 +107,12 @@ function grantText(shown: ShownGrant): string {
     ...children.map((one) => oneLine(`  ${one.grant.id} (${one.state}), to ${principalText(one.grant.subject)}`)),
     ...(hasMoreChildren ? ["  and more"] : []),
     "",
-    section("Changes, the newest first:", changes, "The trail has no change of it."),
+    section("Changes, the newest first:", changes, "The audit log has no change of it."),
     "",
-    section("Uses, the newest first:", uses, "Nobody used it, as far as the newest part of the trail says."),
+    section("Uses, the newest first:", uses, "It was not used, as far as the newest part of the audit log says."),
   ].join("\n");
 }
 
-function section(title: string, rows: readonly TrailRow[], nothing: string): string {
-  return rows.length === 0 ? nothing : `${title}\n${renderTable(trailColumns, rows)}`;
+function section(title: string, rows: readonly AuditRow[], nothing: string): string {
+  return rows.length === 0 ? nothing : `${title}\n${renderTable(auditColumns, rows)}`;
 }

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { eventually } from "../../test/host-calls.ts";
+import type { McpPool } from "../mcp-servers/index.ts";
 import { servedWorld } from "../../test/mcp/endpoint.ts";
 import { now } from "../../test/records.ts";
 import { runBridge } from "./mcp-bridge.ts";
@@ -12,8 +13,12 @@ interface Held {
   release(): void;
 }
 
-/** A bridge to a host whose calls wait until they are let go on. */
-function heldBridge(graceMs = 600_000) {
+/** A bridge to a host whose calls wait until they are released. */
+function heldBridge(
+  graceMs = 600_000,
+  refuse: (request: Request) => Response | Promise<Response> | undefined = () => undefined,
+  timeoutMs = 600_000,
+) {
   const held = new Map<unknown, Held>();
   const hold = (api: ServiceApi): ServiceApi => ({
     ...api,
@@ -24,11 +29,16 @@ function heldBridge(graceMs = 600_000) {
         held.set(note, { options, release });
       }),
   });
-  const world = servedWorld({ changeApi: hold });
+  const listen: McpPool["listen"] = (_context, listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const world = servedWorld({ changeApi: hold, pool: { listen } });
   const input = new PassThrough();
   const written: Record<string, unknown>[] = [];
   const problems: string[] = [];
-  const sent: Headers[] = [];
+  const sent: Request[] = [];
+  const listeners = new Set<(kind: "tools") => void>();
   const ended = runBridge({
     url: "http://turnpike.test",
     token: "assistant",
@@ -36,10 +46,12 @@ function heldBridge(graceMs = 600_000) {
     write: (line) => written.push(JSON.parse(line) as Record<string, unknown>),
     report: (problem) => problems.push(problem),
     graceMs,
-    fetch(target, init) {
+    retryMs: 1,
+    timeoutMs,
+    async fetch(target, init) {
       const request = new Request(target, init);
-      sent.push(request.headers);
-      return world.serve(request);
+      sent.push(request);
+      return (await refuse(request)) ?? world.serve(request);
     },
   });
   const say = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -53,7 +65,30 @@ function heldBridge(graceMs = 600_000) {
     const signal = held.get(note)?.options.signal;
     return signal && !signal.aborted;
   };
-  return { held, input, written, problems, sent, ended, say, call, cancel, isRunning };
+  const initialize = async (): Promise<void> => {
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+    say({ id: 1, method: "initialize", params });
+    await eventually(() => expect(written).toHaveLength(1));
+    say({ method: "notifications/initialized" });
+  };
+  const streams = (): number => sent.filter(({ method }) => method === "GET").length;
+  return {
+    held,
+    input,
+    written,
+    problems,
+    sent,
+    ended,
+    say,
+    call,
+    cancel,
+    isRunning,
+    initialize,
+    listeners,
+    streams,
+    listening: world.listening,
+    revoke: world.revoke,
+  };
 }
 
 describe("the bridge", () => {
@@ -72,7 +107,7 @@ describe("the bridge", () => {
     expect(problems).toEqual([]);
   });
 
-  test("ends a call that the client cancels, says nothing more about it, and lets the others go on", async () => {
+  test("ends a call that the client cancels, says nothing more about it, and lets the others run", async () => {
     const { held, input, written, ended, call, cancel, isRunning } = heldBridge();
     call(1, "a");
     call("1", "b");
@@ -109,16 +144,15 @@ describe("the bridge", () => {
     expect(written).toMatchObject([{ id: 1 }]);
   });
 
-  test("keeps the session and the version that the host gave, and opens no stream of its own", async () => {
-    const { input, written, sent, ended, say } = heldBridge();
-    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
-    say({ id: 1, method: "initialize", params });
-    await eventually(() => expect(written).toHaveLength(1));
-    say({ method: "notifications/initialized" });
+  test("remembers the session and the version that the host gave", async () => {
+    const { input, sent, ended, say, initialize } = heldBridge();
+    await initialize();
     say({ id: 2, method: "tools/list" });
     input.end();
     expect(await ended).toBe("all forwarded");
-    const given = sent.map((headers) => [headers.get("mcp-session-id"), headers.get("mcp-protocol-version")]);
+    const given = sent
+      .filter(({ method }) => method === "POST")
+      .map(({ headers }) => [headers.get("mcp-session-id"), headers.get("mcp-protocol-version")]);
     const session = expect.stringMatching(/^[0-9a-f-]{36}$/);
     expect(given).toEqual([
       [null, null],
@@ -128,7 +162,80 @@ describe("the bridge", () => {
     expect(new Set(given.slice(1).map(([id]) => id)).size).toBe(1);
   });
 
-  test("refuses an id that a running request has, as nobody could tell their answers apart", async () => {
+  const changed = (kind: string) => ({ jsonrpc: "2.0", method: `notifications/${kind}/list_changed` });
+
+  test("hands on that lists changed, once the client is initialized, and hangs up with it", async () => {
+    const { input, written, problems, sent, ended, initialize, listeners, streams } = heldBridge();
+    await initialize();
+    await eventually(() => expect(listeners.size).toBe(1));
+    for (const listener of listeners) listener("tools");
+    await eventually(() => expect(written.slice(1)).toEqual([changed("tools")]));
+    input.end();
+    expect(await ended).toBe("all forwarded");
+    expect(sent.find(({ method }) => method === "GET")?.signal.aborted).toBe(true);
+    expect([problems, streams()]).toEqual([[], 1]);
+  });
+
+  for (const { name, refusal } of [
+    { name: "does not answer", refusal: () => Promise.reject(new TypeError("fetch failed")) },
+    { name: "has no stream to spare", refusal: () => new Response(null, { status: 429 }) },
+  ])
+    test(`asks a host again that ${name}, and says what may have changed meanwhile when a stream broke off`, async () => {
+      let left = 2;
+      const refuse = (request: Request) => (request.method === "GET" && left-- > 0 ? refusal() : undefined);
+      const { input, written, problems, ended, initialize, listeners, listening, streams } = heldBridge(1, refuse);
+      await initialize();
+      await eventually(() => expect(listeners.size).toBe(1));
+      expect([written.length, streams()]).toEqual([1, 3]);
+      // The host ends its streams, and those that come.
+      listening.close();
+      await eventually(() =>
+        expect(written.slice(1, 4)).toEqual([changed("tools"), changed("resources"), changed("prompts")]),
+      );
+      input.end();
+      expect([await ended, problems]).toEqual(["all forwarded", []]);
+    });
+
+  test("holds a subscription of the newer protocol for longer than an answer may take", async () => {
+    const { input, written, ended, say, call, listeners } = heldBridge(1, () => undefined, 50);
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const params = { notifications: { toolsListChanged: true }, _meta: meta };
+    say({ id: "listen", method: "subscriptions/listen", params });
+    await eventually(() => expect(listeners.size).toBe(1));
+    call(2, "never");
+    await eventually(() => expect(written).toContainEqual(expect.objectContaining({ id: 2 })));
+    for (const listener of listeners) listener("tools");
+    await eventually(() =>
+      expect(written).toContainEqual(expect.objectContaining({ method: "notifications/tools/list_changed" })),
+    );
+    expect(written).not.toContainEqual(expect.objectContaining({ id: "listen", error: expect.anything() as unknown }));
+    input.end();
+    await ended;
+  });
+
+  test("asks no more when the host refuses it", async () => {
+    let isRefused = false;
+    const refuse = ({ method }: Request) =>
+      isRefused && method === "GET" ? new Response(null, { status: 401 }) : undefined;
+    const { input, written, ended, initialize, listeners, revoke, streams, say } = heldBridge(1, refuse);
+    await initialize();
+    await eventually(() => expect(listeners.size).toBe(1));
+    isRefused = true;
+    revoke("assistant");
+    for (const listener of listeners) listener("tools");
+    await eventually(() => expect(streams()).toBe(2));
+    say({ id: 2, method: "ping" });
+    await eventually(() => expect(written).toContainEqual(expect.objectContaining({ id: 2 })));
+    input.end();
+    await ended;
+    expect(streams()).toBe(2);
+  });
+
+  test("refuses an id that a running request has, as their answers could not be told apart", async () => {
     const { held, input, written, ended, call } = heldBridge();
     call(1, "a");
     await eventually(() => expect(held.has("a")).toBe(true));
@@ -186,7 +293,7 @@ describe("the bridge", () => {
     send({ id: 2, method: "ping" });
     await eventually(() => expect(written).toHaveLength(2));
     event({ id: 1, result: { content: [] } });
-    // This one is of nobody's call, and comes behind the other.
+    // This one belongs to no call, and comes behind the other.
     event({ method: "notifications/message", params: { level: "info", data: "end" } });
     await eventually(() => expect(written.at(-1)).toContain('"end"'));
     expect(written).toHaveLength(3);

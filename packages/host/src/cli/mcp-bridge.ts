@@ -11,6 +11,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/client";
 import { findChangedNumber, RequestErrorSchema } from "turnpike/contracts";
+import { timeoutSignal } from "../shared/index.ts";
 
 /** The two ends of a bridge: a client's lines on one side, a host on the other. */
 export interface BridgeOptions {
@@ -23,6 +24,10 @@ export interface BridgeOptions {
   report(problem: string): void;
   /** How long calls may still run when the client has closed its input; ten seconds unless given. */
   graceMs?: number;
+  /** How long the answer to a request may take; as long as the longest turn unless given. */
+  timeoutMs?: number;
+  /** How long after a stream of notifications has ended another one is opened; five seconds unless given. */
+  retryMs?: number;
   /** Answers in the place of a network. */
   fetch?: FetchLike;
 }
@@ -34,9 +39,6 @@ interface OpenRequest {
   end(how: "answered" | "broke off" | "given up"): void;
 }
 
-/** As long as the longest turn. */
-const timeoutMs = 610_000;
-
 /**
  * Forwards messages until the client stops sending, and hands on what the host says when it says it. Resolves with whether
  * all of them reached the host.
@@ -45,21 +47,24 @@ export async function runBridge(options: BridgeOptions): Promise<"all forwarded"
   const { write, report, graceMs = 10_000 } = options;
   const running = new Set<Promise<void>>();
   const open = new Map<RequestId, OpenRequest>();
-  const transport = openTransport(options);
+  const transport = openTransport(options, () => {
+    for (const kind of ["tools", "resources", "prompts"])
+      write(JSON.stringify({ jsonrpc: "2.0", method: `notifications/${kind}/list_changed` }));
+  });
   let outcome: "all forwarded" | "some failed" = "all forwarded";
   let initializing: RequestId | undefined;
 
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
   transport.onmessage = (message) => {
     const id = answeredId(message);
-    // What still comes for a request that was given up is for nobody.
+    // An answer to a request that was given up is dropped.
     if (id !== undefined && !open.has(id)) return;
     if (id !== undefined && id === initializing) transport.setProtocolVersion(versionIn(message));
     write(JSON.stringify(message));
     if (id !== undefined) open.get(id)?.end("answered");
   };
   await transport.start();
-  // Lines that come before somebody waits for them are lost, so nothing may be waited for from here to the loop.
+  // Lines that come before the loop reads them are lost, so nothing may be awaited from here to the loop.
   const lines = createInterface({ input: options.input });
 
   const exchange = async (message: JSONRPCMessage): Promise<void> => {
@@ -73,7 +78,7 @@ export async function runBridge(options: BridgeOptions): Promise<"all forwarded"
       onRequestStreamEnd: () => open.get(id)?.end("broke off"),
     });
     try {
-      // A stream goes on after it was sent; what fails to be sent never ends.
+      // A stream that was sent still has to end. One that could not be sent never ends.
       const how = await Promise.race([ended, sent.then(() => ended)]);
       if (how === "broke off") throw new Error("The answer broke off.");
     } finally {
@@ -124,20 +129,41 @@ function giveUp(request: OpenRequest | undefined): void {
   request?.gone.abort();
 }
 
-/** The transport to the host. It keeps the session that the host gives, and opens no stream besides those of requests. */
-function openTransport({ url, token, fetch: send = fetch }: BridgeOptions): StreamableHTTPClientTransport {
+/**
+ * The transport to the host. It remembers the session that the host gives, and once a client has said that it is initialized it
+ * follows what the host says by itself. `onReopened` is called when lists may have changed unheard.
+ */
+function openTransport(
+  { url, token, timeoutMs = 610_000, retryMs = 5000, fetch: send = fetch }: BridgeOptions,
+  onReopened: () => void,
+): StreamableHTTPClientTransport {
+  let wasOpen = false;
+  const listen: FetchLike = async (target, init) => {
+    const response = await send(target, init).catch(() => undefined);
+    if (response?.ok === true) {
+      if (wasOpen) onReopened();
+      wasOpen = true;
+      return response;
+    }
+    // A host that is away, or has no stream to spare, is asked again when this one has ended. Any other refusal is final.
+    const isLater = response === undefined || response.status === 429 || response.status >= 500;
+    if (!isLater) return new Response(null, { status: 405 });
+    return new Response(new ReadableStream({ start: (stream) => stream.close() }));
+  };
   return new StreamableHTTPClientTransport(new URL(`${withoutLastSlashes(url)}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
     fetch(target, init) {
-      if (init?.method === "GET") return Promise.resolve(new Response(null, { status: 405 }));
-      const signals = [AbortSignal.timeout(timeoutMs), ...(init?.signal ? [init.signal] : [])];
+      if (init?.method === "GET") return listen(target, init);
+      // A subscription of the newer protocol is answered for as long as its client wants.
+      if (new Headers(init?.headers).get("mcp-method") === "subscriptions/listen") return send(target, init);
+      const signals = [timeoutSignal(timeoutMs), ...(init?.signal ? [init.signal] : [])];
       return send(target, { ...init, signal: AbortSignal.any(signals) });
     },
-    // The host sends no ids of events, so there is never a stream to resume.
+    // This is for the stream of notifications alone: the host sends no ids of events, so there is never an answer to resume.
     reconnectionOptions: {
-      maxRetries: 0,
-      initialReconnectionDelay: 0,
-      maxReconnectionDelay: 0,
+      maxRetries: 1,
+      initialReconnectionDelay: retryMs,
+      maxReconnectionDelay: retryMs,
       reconnectionDelayGrowFactor: 1,
     },
   });

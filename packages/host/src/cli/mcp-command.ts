@@ -1,16 +1,17 @@
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
-import { defaultUrl, urlMeans } from "./connection.ts";
-import { readTokenFile, readUrl } from "./flags.ts";
+import { callerToken, contextMeans, defaultUrl, urlMeans } from "./connection.ts";
+import type { HostPlace } from "./find-host.ts";
+import { readUrl } from "./flags.ts";
 
 interface BridgeFlags {
   url: string;
   tokenFile?: string;
+  place?: HostPlace;
 }
 
 /**
  * `mcp`: for clients that start a program and talk to it. Only the client reads standard output. Returns the command, below
- * which those stand that are about MCP servers.
+ * which those about MCP servers are.
  */
 export function addMcpCommand(program: Command, onFailure: () => void): Command {
   return (
@@ -23,11 +24,13 @@ export function addMcpCommand(program: Command, onFailure: () => void): Command 
       )
       .addHelpText("after", "\nExample:\n  turnpike mcp --url http://127.0.0.1:8787")
       .option("--url <url>", urlMeans, (text) => readUrl("--url", text), defaultUrl)
+      .option("--context <name>", contextMeans)
       .option("--config <file>", "the host's configuration file (turnpike.config.json when it exists)")
       .option("--token-file <file>", "file with the token of a credential")
       .exitOverride()
-      .action(async ({ url, tokenFile }: BridgeFlags) => {
-        const token = tokenFrom(tokenFile);
+      .action(async (flags: BridgeFlags) => {
+        const { url } = flags;
+        const token = callerToken(flags);
         const { runBridge } = await import("./mcp-bridge.ts");
         const outcome = await runBridge({
           url,
@@ -39,11 +42,4 @@ export function addMcpCommand(program: Command, onFailure: () => void): Command 
         if (outcome === "some failed") onFailure();
       })
   );
-}
-
-function tokenFrom(file: string | undefined): string {
-  if (file !== undefined) return readTokenFile(file);
-  const token = process.env["TURNPIKE_TOKEN"]?.trim() ?? "";
-  if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new ConfigError("There is no token: set TURNPIKE_TOKEN, or name a file that holds one with --token-file.");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { McpReview } from "../management/index.ts";
+import type { McpReview } from "../admin-contract/index.ts";
 import { reviewText } from "./mcp-review-text.ts";
 
 const flags = { url: "http://127.0.0.1:8787", database: ".turnpike/turnpike.db" };
@@ -16,17 +16,17 @@ function text(differences: Tool["differences"], changes: Partial<Tool> = {}): st
 test("a change is shown by its place, with what was accepted above what there is now", () => {
   expect(
     text([
-      { path: ["description"], before: "Sends a letter.", after: "Sends a letter to everybody." },
+      { path: ["description"], before: "Sends a letter.", after: "Sends a letter to all users." },
       { path: ["inputSchema", "properties", "to", "type"], before: "string", after: "array" },
       { path: ["inputSchema", "required", "0"], after: "to" },
       { path: ["annotations", "readOnlyHint"], before: true },
     ]),
-  ).toBe(`1 tool of mail withdrawn until somebody accepts:
+  ).toBe(`1 tool of mail withdrawn until an operator accepts:
 
 send is not what human:oona accepted 2026-01-01T12:00:00.000Z
   description
     - Sends a letter.
-    + Sends a letter to everybody.
+    + Sends a letter to all users.
   inputSchema.properties.to.type
     - string
     + array
@@ -39,7 +39,7 @@ To accept what is shown here:
   turnpike mcp review mail --accept send@0123456789abcdef`);
 });
 
-describe("nothing is hidden from whoever reviews", () => {
+describe("nothing is hidden from a reviewer", () => {
   for (const row of [
     { name: "a character without width", after: "a\u200bb", shown: "+ a<U+200B>b" },
     { name: "a direction", after: "a\u202eb", shown: "+ a<U+202E>b" },

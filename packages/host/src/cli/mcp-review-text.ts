@@ -1,14 +1,14 @@
-import { placeText, visibleText } from "../display/index.ts";
-import type { Difference, McpReview } from "../management/index.ts";
-import { linesOfValue } from "./act-text.ts";
+import { showDifference, visibleText } from "../display/index.ts";
+import type { Difference, McpReview } from "../admin-contract/index.ts";
+import { fittingLines } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
-import { commandLine } from "./format.ts";
+import { hintLine } from "./format.ts";
 import { terminalColumns } from "./table.ts";
 
 type OpenTool = McpReview["tools"][number];
 
 const usualColumns = 100;
-/** So much of a hash stands for all of it. */
+/** So much of a hash is shown. */
 const hashLength = 16;
 
 /** What differs in the tools of a server, and the command that accepts exactly this. */
@@ -22,19 +22,19 @@ export function reviewText(
   const parts = tools.map((tool) => toolText(tool, columns));
   if (purpose === "accepted") return parts.join("\n\n");
   const silent = `${server} has not said what its tools are now. The log of the host says why.`;
-  const words = [`turnpike mcp review ${server}`.split(" "), sameHost(flags), "--accept", tools.map(shortName)].flat();
+  const words = [`mcp review ${server}`.split(" "), sameHost(flags), "--accept", tools.map(shortName)].flat();
   return [
     ...(isAvailable ? [] : [silent]),
     headline(server, tools),
     ...parts,
-    ...(tools.length === 0 ? [] : [`To accept what is shown here:\n  ${commandLine(words)}`]),
+    ...(tools.length === 0 ? [] : [`To accept what is shown here:\n  ${hintLine(words)}`]),
   ].join("\n\n");
 }
 
 function headline(server: string, tools: readonly OpenTool[]): string {
   if (tools.length === 0) return `No tool of ${server} is withdrawn.`;
   const count = tools.length === 1 ? "1 tool" : `${tools.length} tools`;
-  return `${count} of ${server} withdrawn until somebody accepts:`;
+  return `${count} of ${server} withdrawn until an operator accepts:`;
 }
 
 function shortName({ tool, hash }: OpenTool): string {
@@ -48,21 +48,17 @@ function toolText(tool: OpenTool, columns: number): string {
   return [visibleText(`${tool.tool} ${since}`), ...lines].join("\n");
 }
 
-function differenceLines({ path, before, after }: Difference, columns: number): string[] {
+function differenceLines(difference: Difference, columns: number): string[] {
   const room = Math.max(columns - indent.length - 2, leastRoom);
-  const old = before === undefined ? [] : linesOfValue(before, room);
-  const current = after === undefined ? [] : linesOfValue(after, room);
-  // Of a long text only what differs is shown: the same lines at both ends are counted.
-  const start = commonLength(old, current);
-  const end = commonLength(old.slice(start).toReversed(), current.slice(start).toReversed());
-  const middle = (lines: readonly string[], mark: string): string[] =>
-    lines.slice(start, lines.length - end).map((line) => `${indent}${mark} ${line}`);
+  const { place, before = [], after = [], sameAbove, sameBelow } = showDifference(difference);
+  const marked = (lines: readonly string[], mark: string): string[] =>
+    lines.flatMap((line) => fittingLines(line, room)).map((line) => `${indent}${mark} ${line}`);
   return [
-    `  ${visibleText(placeText(path))}`,
-    ...sameLines(start),
-    ...middle(old, "-"),
-    ...middle(current, "+"),
-    ...sameLines(end),
+    `  ${visibleText(place)}`,
+    ...sameLines(sameAbove),
+    ...marked(before, "-"),
+    ...marked(after, "+"),
+    ...sameLines(sameBelow),
   ];
 }
 
@@ -71,10 +67,4 @@ const leastRoom = 20;
 
 function sameLines(count: number): string[] {
   return count === 0 ? [] : [`${indent}  (${count === 1 ? "1 line" : `${count} lines`} as before)`];
-}
-
-/** How many lines at their beginning two texts have in common. */
-function commonLength(one: readonly string[], other: readonly string[]): number {
-  const different = one.findIndex((line, place) => line !== other[place]);
-  return different === -1 ? Math.min(one.length, other.length) : different;
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
-import type { McpReview, McpServer } from "../management/index.ts";
+import { ConfigError, programName } from "../shared/index.ts";
+import { visibleText } from "../display/index.ts";
+import type { McpReview, McpServer } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { reviewText } from "./mcp-review-text.ts";
@@ -36,7 +37,7 @@ export function addMcpReview(mcp: Command, show: Show): void {
 
 async function listServers(flags: ReviewFlags, show: Show): Promise<void> {
   if (flags.accept !== undefined)
-    throw new ConfigError("Name the server before --accept: turnpike mcp review notes --accept");
+    throw new ConfigError(`Name the server before --accept: ${programName()} mcp review notes --accept`);
   const answer = await requestAdmin(flags, "listMcpServers", {});
   show(flags, answer, serversTable(answer.servers));
 }
@@ -55,7 +56,12 @@ function serversTable(servers: readonly McpServer[]): string {
   const remarks = servers
     .filter(({ isAvailable }) => !isAvailable)
     .map(({ server }) => `${server} has not said what its tools are. The log of the host says why.`);
-  return [renderTable(toolColumns, rows), ...remarks].join("\n");
+  const withdrawn = rows.flatMap(({ server, tool, withdrawnAt }) =>
+    withdrawnAt === undefined
+      ? []
+      : `${visibleText(tool)} of ${server} changed, and is withdrawn since ${withdrawnAt}: ${programName()} mcp review ${server}`,
+  );
+  return [renderTable(toolColumns, rows), ...remarks, ...withdrawn].join("\n");
 }
 
 /** The tools that are to be accepted. A name with the beginning of a hash behind `@` is that definition alone. */
@@ -78,5 +84,5 @@ function findTool(server: string, tools: readonly OpenTool[], text: string): Ope
   if (found.length > 1)
     throw new Error(`${name} has several definitions: name the one to accept, as the review shows it.`);
   const why = named.length > 0 ? "is not what was shown any more" : "has nothing to accept";
-  throw new Error(`Nothing was accepted: ${name} ${why}. Look again with: turnpike mcp review ${server}`);
+  throw new Error(`Nothing was accepted: ${name} ${why}. Check again with: ${programName()} mcp review ${server}`);
 }

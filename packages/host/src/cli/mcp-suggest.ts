@@ -42,7 +42,7 @@ function unknownServer(name: string, known: readonly string[]): string {
 }
 
 function whyNot(trial: ServerTrial | undefined): string {
-  return trial?.kind === "fails" ? trial.why : "it takes an owner's credentials, and nobody's are used for this.";
+  return trial?.kind === "fails" ? trial.why : "it takes an owner's credentials, and none are used for this.";
 }
 
 function hint(line: string): void {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { principalText } from "../display/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";

@@ -37,7 +37,7 @@ describe("what is probably a mistake is said with the nearest name", () => {
       says: ["acne: nothing on this host is of such a tenant. Did you mean acme?"],
     },
     {
-      name: "a tenant to somebody who may know nothing but tenants",
+      name: "a tenant to an operator who may know nothing but tenants",
       given: hintsAbout(
         { tenant: "acne", resource: "fiels", actions: ["raed"], toolNamespaces: ["fiels"] },
         { tenant: mistyped.tenant },

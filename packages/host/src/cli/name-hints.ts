@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { parseInstant } from "turnpike/contracts";
-import { ConfigError, nearestName } from "../base/index.ts";
+import { ConfigError, nearestName } from "../shared/index.ts";
 import { parseResourceText } from "../display/index.ts";
-import { AdminClientError, type AdminOutput, createAdminClient } from "../management/index.ts";
+import { AdminClientError, type AdminOutput, createAdminClient } from "../admin-contract/index.ts";
 import { warningText } from "./command-failure.ts";
 import type { OperatorFlags } from "./connection.ts";
 
@@ -81,15 +81,15 @@ export function addStrictFlags(program: Command): void {
         command.option("--strict", "do nothing when a name or a time is probably a mistake, which else is a warning");
 }
 
-/** Has a command look at its names before its first request, which is when its own flags have been checked. */
+/** Has a command check its names before its first request, which is when its own flags have been checked. */
 export function prepareHints(command: Command, warn: (line: string) => void): void {
   const named = namesOf(command);
   if (named === undefined) return;
   const flags = command.opts<HintFlags>();
-  let looked: Promise<void> | undefined;
+  let checked: Promise<void> | undefined;
   command.setOptionValue(
     "beforeRequest",
-    (token: string) => (looked ??= look(named(flags, command.args), flags, token, warn)),
+    (token: string) => (checked ??= checkNames(named(flags, command.args), flags, token, warn)),
   );
 }
 
@@ -98,7 +98,12 @@ function pathOf(command: Command): string {
   return parent?.parent ? `${parent.name()} ${command.name()}` : command.name();
 }
 
-async function look(named: NamedThings, flags: HintFlags, token: string, warn: (line: string) => void): Promise<void> {
+async function checkNames(
+  named: NamedThings,
+  flags: HintFlags,
+  token: string,
+  warn: (line: string) => void,
+): Promise<void> {
   const { tenant, resource, toolNamespaces } = named;
   const isAsking = tenant !== undefined || resource !== undefined || toolNamespaces !== undefined;
   const names = isAsking && tenant !== undefined ? await askFor(flags.url, token, tenant) : undefined;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { principalText } from "../display/index.ts";
-import type { Settings } from "../management/index.ts";
+import type { Settings } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
@@ -26,7 +26,7 @@ export function addNamespaceCommands(program: Command, show: Show): void {
     ),
   )
     .option("--tenant <id>", "the actor's tenant; all that you may see unless given")
-    .option("--actor <kind:id>", "whose tools these are; anybody's unless given", checkedPrincipal("--actor"))
+    .option("--actor <kind:id>", "whose tools these are; any principal's unless given", checkedPrincipal("--actor"))
     .action(async (flags: OperatorFlags & PageFlags & { tenant?: string; actor?: string }) => {
       const { tenant: namespaceId, actor, limit, cursor } = flags;
       if (namespaceId !== undefined && actor !== undefined) {
@@ -51,7 +51,7 @@ export function addNamespaceCommands(program: Command, show: Show): void {
       ),
     )
       .argument("<namespaces...>", "their names")
-      .option("--expected-version <version>", "change nothing if somebody else did since (see `list --json`)")
+      .option("--expected-version <version>", "change nothing if another operator did since (see `list --json`)")
       .action(async (names: string[], flags: SettingsFlags) => {
         const settings = await requestAdmin(flags, "changeNamespaces", {
           namespaceId: flags.tenant,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AdminOutput, Found } from "../management/index.ts";
+import type { AdminOutput, Found } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { type Column, renderTable } from "./table.ts";
@@ -47,7 +47,7 @@ const foundColumns: readonly Column<Found>[] = [
 
 function foundText({ found, isPartial = false }: AdminOutput<"search">): string {
   const table = found.length === 0 ? "Nothing is named so." : renderTable(foundColumns, found);
-  return isPartial ? `${table}\nThere is more than was looked at: give more of the name.` : table;
+  return isPartial ? `${table}\nThere is more than was searched: give more of the name.` : table;
 }
 
 type Activity = AdminOutput<"readActivity">;

@@ -10,7 +10,7 @@ const everyMs = 1000;
 
 /**
  * Does some work. When it takes longer than a second, a line on the terminal says what is done, how far it has come and for how
- * long; the line goes when the work ends. Nothing is said where no person looks: standard error is no terminal, or `--json`.
+ * long; the line goes when the work ends. Nothing is said where no person reads it: standard error is no terminal, or `--json`.
  */
 export async function withProgress<T>(
   what: string,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { capabilityText, constraintsText, principalText, resourceText, whoText } from "../display/index.ts";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { checkedPrincipal, readResource } from "./flags.ts";
@@ -47,8 +47,12 @@ export function addReachCommands(program: Command, show: Show): void {
   )
     .requiredOption("--tenant <id>", "the tenant")
     .requiredOption("--actor <kind:id>", "who acts", checkedPrincipal("--actor"))
-    .option("--owner <kind:id>", "only over what is theirs; anybody's unless given", checkedPrincipal("--owner"))
-    .option("--authority <kind:id>", "only by their grants; anybody's unless given", checkedPrincipal("--authority"))
+    .option("--owner <kind:id>", "only over what is theirs; any principal's unless given", checkedPrincipal("--owner"))
+    .option(
+      "--authority <kind:id>",
+      "only by their grants; any principal's unless given",
+      checkedPrincipal("--authority"),
+    )
     .option("--purpose <purpose>", "what for; unless given, by grants that are good for any purpose alone")
     .action(async (flags: ShowFlags) => {
       const { tenant: namespaceId, actor, owner, authority, purpose } = flags;
@@ -66,7 +70,7 @@ export function addReachCommands(program: Command, show: Show): void {
     .requiredOption("--resource <namespace/path>", "where, such as files/notes/todo.md", (text) =>
       resourceText(readResource(text)),
     )
-    .option("--owner <kind:id>", "whose resource; anybody's unless given", checkedPrincipal("--owner"))
+    .option("--owner <kind:id>", "whose resource; any principal's unless given", checkedPrincipal("--owner"))
     .option("--action <action>", "what is done there; anything unless given")
     .action(async (flags: WhoFlags) => {
       const { tenant: namespaceId, resource, owner, action, limit, cursor } = flags;
@@ -116,7 +120,7 @@ function reachTable({ reach }: AdminOutput<"readReach">, { tenant, actor, purpos
 }
 
 function reacherTable({ reachers, cursor }: AdminOutput<"listReachers">): string {
-  if (reachers.length === 0) return withMore("Nobody can reach it now.", cursor);
+  if (reachers.length === 0) return withMore("No principal can reach it now.", cursor);
   return withMore(renderTable(reacherColumns, reachers), cursor);
 }
 

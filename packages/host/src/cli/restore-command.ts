@@ -21,13 +21,13 @@ export function addRestoreCommand(program: Command, show: Show): void {
     .argument("<file>", "the backup")
     .requiredOption("--database <path>", "the database that it becomes, which must not be there yet")
     .option("--config <file>", "configuration file (turnpike.config.json when it exists)")
-    .option("--checkpoint <file>", "hold the backup against checkpoints that were kept elsewhere, too")
-    .option("--force", "keep a database that is there aside, under another name")
+    .option("--checkpoint <file>", "hold the backup against checkpoints that were stored elsewhere, too")
+    .option("--force", "move a database that is there aside, under another name")
     .option(
       "--revoke-credentials",
       "revoke every token that the host made: some may have been revoked since the backup",
     )
-    .option("--accept-broken-trail", "restore a backup whose audit trail is broken all the same")
+    .option("--accept-broken-trail", "restore a backup whose audit log is broken all the same")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  turnpike restore turnpike-2026-01-31.db --database .turnpike/turnpike.db")
     .exitOverride()
@@ -49,12 +49,12 @@ export function addRestoreCommand(program: Command, show: Show): void {
 
 function reportText(file: string, report: RestoreReport): string {
   const { database, aside, rows, lostRows, cancelledTurns, revokedCredentials, broken } = report;
-  const moment = report.backupAt ?? "an unknown moment";
+  const instant = report.backupAt ?? "an unknown instant";
   return [
-    `Restored ${file} as ${database}: ${counted(rows, "row")} of the audit trail${broken === undefined ? ", which is whole" : ""}.`,
-    ...(broken === undefined ? [] : [`Its trail is broken: ${broken}.`]),
+    `Restored ${file} as ${database}: ${counted(rows, "row")} of the audit log${broken === undefined ? ", which is whole" : ""}.`,
+    ...(broken === undefined ? [] : [`Its audit log is broken: ${broken}.`]),
     ...(aside === undefined ? [] : [`The database from before is ${aside}.`]),
-    `What happened after ${moment} is gone${lostRows > 0 ? `, of the audit trail at least ${counted(lostRows, "row")}` : ""}:`,
+    `What happened after ${instant} is gone${lostRows > 0 ? `, of the audit log at least ${counted(lostRows, "row")}` : ""}:`,
     "  revocations of grants and credentials, rotated tokens, deleted tenants: do them again before you start the host;",
     "  uses of bounded grants and ids of calls: what is sent again under such an id happens again;",
     "  answers to escalations, and messages that were read: they wait again.",

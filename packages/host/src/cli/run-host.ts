@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { consoleLink, createCodeFor, type OperatorToken } from "../access/index.ts";
-import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
+import { ConfigError, dataFolder, isPostgres, locationOf, programName } from "../shared/index.ts";
 import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
 import { demoScreen, type DemoTokens, openDemoWorld, paymentTool } from "../demo/index.ts";
 import type { FileStore } from "../files/index.ts";
-import { createLog } from "../observe/index.ts";
+import { createLog } from "../telemetry/index.ts";
 import { openRuntimes } from "../turns/index.ts";
 
 /** The options of `serve` besides the configuration. */
@@ -21,7 +21,7 @@ export interface RunOptions {
 export async function runHost(config: Config, options: RunOptions, print: (text: string) => void): Promise<void> {
   const { isDemo, isNewOperatorTokenWanted, isJson } = options;
   if (isDemo && !config.admin.tokenFile) {
-    throw new ConfigError("The demo keeps its tokens in files. Start it without --no-token-file (admin.tokenFile).");
+    throw new ConfigError("The demo stores its tokens in files. Start it without --no-token-file (admin.tokenFile).");
   }
   const stopped = new Promise<void>((resolve) => {
     process.on("SIGTERM", resolve);
@@ -53,7 +53,7 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
   }
 }
 
-/** What a program has to know of a host that has started. A token is among it only when it is kept nowhere else. */
+/** What a program has to know of a host that has started. A token is among it only when it is stored nowhere else. */
 function startedFacts({ url, origin, operatorToken }: Host, config: Config, isDemo: boolean): object {
   return {
     url,
@@ -77,29 +77,29 @@ function tokenFile(config: Config): string {
 
 /** How an operator's command finds this host and its token. */
 function operatorFlags(url: string, { database }: Config): string {
-  return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", database])]);
+  return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", locationOf(database)])]);
 }
 
 async function startScreen({ url, origin, operatorToken, stores }: Host, config: Config): Promise<string> {
   const where = operatorFlags(url, config);
   return `Turnpike runs at ${url}
   console ${origin}/console   This prints a link that signs you in:
-    turnpike console ${where}
+    ${programName()} console ${where}
   health ${url}/health   ready ${url}/ready   api ${url}/docs
 ${tokenText(operatorToken)}
 ${(await stores.grants.hasAny()) ? knownText(where) : emptyText(where)}`;
 }
 
 function emptyText(where: string): string {
-  return `Nobody may do anything yet. The first credential and the first grant, from another terminal:
-  turnpike credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
-  turnpike grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
+  return `No one may do anything yet. The first credential and the first grant, from another terminal:
+  ${programName()} credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
+  ${programName()} grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
 }
 
 function knownText(where: string): string {
   return `The grants in its database hold. Who may do what, from another terminal:
-  turnpike tenant list ${where}
-  turnpike grant list ${where} --state live`;
+  ${programName()} tenant list ${where}
+  ${programName()} grant list ${where} --state live`;
 }
 
 /** What the operator has to know about the token; nothing when the commands find it by themselves. */
@@ -111,7 +111,7 @@ function tokenText(operatorToken: OperatorToken): string {
       const { token, removedFile } = operatorToken;
       const removed = removedFile === undefined ? "" : `${removedFile} is removed, and the token in it is revoked.\n`;
       return `
-${removed}The operator's token, shown this once and kept nowhere. The commands take it from this variable:
+${removed}The operator's token, shown this once and stored nowhere. The commands take it from this variable:
   export TURNPIKE_ADMIN_TOKEN=${token}
 `;
     }

@@ -13,7 +13,7 @@ export interface PlacedColumn {
 }
 
 export const gap = "  ";
-/** What stands before the second line of a row, and those behind it. */
+/** The prefix of the second line of a row, and of those behind it. */
 export const indent = "  ";
 
 /**

@@ -17,7 +17,7 @@ function columnsOf(...headings: readonly string[]): Column<Row>[] {
   });
 }
 
-test("columns line up under their headings, and nothing stands behind the last word of a line", () => {
+test("columns line up under their headings, and nothing is behind the last word of a line", () => {
   const rows = [
     ["one", "on", ""],
     ["twenty-two", "", "because"],
@@ -41,14 +41,14 @@ test("columns line up behind characters that are shown wider or narrower than on
 
 describe("a table fits its terminal", () => {
   const columns = columnsOf("ID", "NOTE/2", "WHO/1");
-  const rows = [["turn-0123456789abcdef", "a reason that is longer than the line", "human:somebody-known"]];
+  const rows = [["turn-0123456789abcdef", "a reason that is longer than the line", "human:operator-known"]];
   for (const { name, width, lines } of [
     {
       name: "as it is when there is room",
       width: 82,
       lines: [
         "ID                     NOTE                                   WHO",
-        "turn-0123456789abcdef  a reason that is longer than the line  human:somebody-known",
+        "turn-0123456789abcdef  a reason that is longer than the line  human:operator-known",
       ],
     },
     {
@@ -56,7 +56,7 @@ describe("a table fits its terminal", () => {
       width: 81,
       lines: [
         "ID                     NOTE                                  WHO",
-        "turn-0123456789abcdef  a reason that is longer than the ...  human:somebody-known",
+        "turn-0123456789abcdef  a reason that is longer than the ...  human:operator-known",
         "1 value is cut to fit: --json shows all.",
       ],
     },
@@ -65,7 +65,7 @@ describe("a table fits its terminal", () => {
       width: 52,
       lines: [
         "ID                     NOTE          WHO",
-        "turn-0123456789abcdef  a reason ...  human:somebo...",
+        "turn-0123456789abcdef  a reason ...  human:operat...",
         "2 values are cut to fit: --json shows all.",
       ],
     },
@@ -76,7 +76,7 @@ describe("a table fits its terminal", () => {
         "ID                     NOTE",
         "  WHO",
         "turn-0123456789abcdef  a reason that ...",
-        "  human:somebody-known",
+        "  human:operator-known",
         "1 value is cut to fit: --json shows all.",
       ],
     },
@@ -84,7 +84,7 @@ describe("a table fits its terminal", () => {
       name: "with what is wider than the terminal on lines of its own",
       width: 20,
       lines: [
-        ..."ID|  NOTE|  WHO|turn-0123456789abc|def|  a reason that i...|  human:somebody-...".split("|"),
+        ..."ID|  NOTE|  WHO|turn-0123456789abc|def|  a reason that i...|  human:operator-...".split("|"),
         ..."2 values are cut to |fit: --json shows al|l.".split("|"),
       ],
     },
@@ -142,7 +142,7 @@ describe("how wide the terminal is", () => {
     });
   }
 
-  test("where nobody looks, every value is whole", () => {
+  test("where no person reads, every value is whole", () => {
     vi.stubEnv("COLUMNS", undefined);
     if (process.stdout.columns !== undefined) return;
     expect(renderTable(columnsOf("ID", "NOTE/1"), [["a", "b".repeat(999)]])).toContain("b".repeat(999));
@@ -201,7 +201,7 @@ describe("one line", () => {
 describe("what comes behind a table", () => {
   test("is nothing without a cursor", () => expect(withMore("ID", undefined)).toBe("ID"));
 
-  test("is how to go on", () => expect(withMore("ID\na", "a")).toBe("ID\na\nThere is more: --cursor a"));
+  test("is how to read on", () => expect(withMore("ID\na", "a")).toBe("ID\na\nThere is more: --cursor a"));
 
   // A cursor is the id of the last row, and ids may hold anything.
   for (const row of [

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
-import type { AdminOutput } from "../management/index.ts";
+import { ConfigError } from "../shared/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { withProgress } from "./progress.ts";
 import { type Column, oneLine, renderTable, withMore } from "./table.ts";
 
-const lookMs = 200;
+const pollMs = 200;
 
 /** `tenant list | delete`. */
 export function addTenantCommands(program: Command, show: Show): void {
@@ -15,7 +15,7 @@ export function addTenantCommands(program: Command, show: Show): void {
   withPageFlags(
     asOperator(
       tenants.command("list"),
-      "List the tenants that have a credential, a grant or a trail, and how many escalations wait in each.",
+      "List the tenants that have a credential, a grant or an audit log, and how many escalations wait in each.",
       "turnpike tenant list",
     ),
   ).action(async (flags: OperatorFlags & PageFlags) => {
@@ -26,7 +26,7 @@ export function addTenantCommands(program: Command, show: Show): void {
   });
   asOperator(
     tenants.command("delete"),
-    "Delete a tenant: refuse its calls at once, and remove everything but what its audit trail ends with.",
+    "Delete a tenant: refuse its calls at once, and remove everything but what its audit log ends with.",
     "turnpike tenant delete acme --confirm acme",
   )
     .argument("<tenant>", "the tenant")
@@ -36,7 +36,7 @@ export function addTenantCommands(program: Command, show: Show): void {
       if (confirm !== namespaceId)
         throw new ConfigError(`--confirm ${confirm}: expected ${namespaceId}, the tenant that is to be deleted.`);
       const answer = await withProgress(`Deleting ${oneLine(namespaceId)}`, () => deleteAll(flags, namespaceId), flags);
-      show(flags, answer, `Deleted ${namespaceId}. Its audit trail is with the exports of the host that removed it.`);
+      show(flags, answer, `Deleted ${namespaceId}. Its audit log is with the exports of the host that removed it.`);
     });
 }
 
@@ -50,6 +50,6 @@ async function deleteAll(flags: OperatorFlags, namespaceId: string): Promise<Adm
   for (;;) {
     const answer = await requestAdmin(flags, "deleteTenant", { namespaceId, confirm: namespaceId });
     if (answer.isFinished) return answer;
-    await delay(lookMs);
+    await delay(pollMs);
   }
 }

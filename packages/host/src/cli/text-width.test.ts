@@ -30,7 +30,7 @@ describe("a text that is too wide is cut", () => {
   for (const [name, text, columns, shown] of [
     ["not when it fits", "notes", 5, "notes"],
     ["with dots for what is missing", "notes/todo.md", 8, "notes..."],
-    ["in front of a wide character that would stand out", "读取文件", 6, "读..."],
+    ["in front of a wide character that would stick out", "读取文件", 6, "读..."],
     ["behind the marks of a letter", "ae\u0301e\u0301e\u0301ee", 5, "ae\u0301..."],
     ["never inside of a flag", "🇩🇪🇫🇷🇮🇹", 5, "🇩🇪..."],
     ["to dots alone where there is no room", "notes", 3, "..."],

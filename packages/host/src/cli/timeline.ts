@@ -1,5 +1,5 @@
 import type { Escalation, JsonValue, TurnEvent, TurnResult, TurnState } from "turnpike/contracts";
-import { truncateText } from "../base/index.ts";
+import { truncateText, programName } from "../shared/index.ts";
 import { grantText, principalText } from "../display/index.ts";
 import { jsonText, oneLine } from "./table.ts";
 
@@ -16,7 +16,9 @@ export function waitingText({ reason, reviewer, requestedAuthority }: Escalation
 }
 
 /** Told to those who may not answer themselves. */
-export const answeredBy = "An operator answers it: turnpike escalation list --tenant <tenant>";
+export function answeredBy(): string {
+  return `An operator answers it: ${programName()} escalation list --tenant <tenant>`;
+}
 
 /** Where a turn is, in a sentence or two. */
 export function stateText(state: TurnState): string {

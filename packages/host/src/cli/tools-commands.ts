@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { JsonObjectSchema, type JsonObject, type JsonValue, type ToolDescriptor } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import {
@@ -41,7 +41,7 @@ export function addToolsCommands(program: Command, show: Show): void {
     .option("--tenant <id>", "as an operator: the tenant of the credential")
     .option(
       "--database <location>",
-      "as an operator: the host's database, beside which your token is kept; or set TURNPIKE_ADMIN_TOKEN",
+      "as an operator: the host's database, beside which your token is stored; or set TURNPIKE_ADMIN_TOKEN",
       defaultDatabase,
     )
     .action(async (flags: ListFlags) => {
@@ -66,7 +66,7 @@ export function addToolsCommands(program: Command, show: Show): void {
     });
   asOperator(
     tools.command("try"),
-    "As an operator, call a tool as the bearer of a credential would, through the same gate. The trail names you.",
+    "As an operator, call a tool as the bearer of a credential would, through the same gate. The audit log names you.",
     `turnpike tools try files.read --tenant acme --as 0123456789abcdef --args '{"path":"notes/todo.md"}'`,
   )
     .argument("<tool>", "its name")

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type TurnResult } from "turnpike/contracts";
-import { ConfigError, nearestName } from "../base/index.ts";
+import { ConfigError, nearestName, programName } from "../shared/index.ts";
 import { grantText } from "../display/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, sameHostAsCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
 import { readJsonFlag, readPrincipal } from "./flags.ts";
-import { commandLine } from "./format.ts";
+import { hintLine } from "./format.ts";
 import { withProgress } from "./progress.ts";
 import { jsonText, oneLine } from "./table.ts";
 import { cutShort } from "./timeline.ts";
@@ -93,7 +93,7 @@ function addTurnStart(turn: Command, show: Show): void {
       const { client, traceId } = openCaller(flags);
       const state = await client.startTurn(turnRequest("turn start", flags, traceId, flags.id));
       const { executionId } = state;
-      const next = commandLine(["turnpike", "turn", "follow", executionId, ...sameHostAsCaller(flags)]);
+      const next = hintLine(["turn", "follow", executionId, ...sameHostAsCaller(flags)]);
       show(flags, state, `Started ${oneLine(executionId)}.\nFollow it: ${next}`);
     });
 }
@@ -131,5 +131,5 @@ function turnText(result: TurnResult): string {
   if (result.status !== "escalated") return `The turn was ${result.status}.`;
   const { reason, requestedAuthority } = result.escalation;
   const requested = requestedAuthority === undefined ? "" : `\nIt requests: ${oneLine(grantText(requestedAuthority))}`;
-  return `The turn ended with an escalation: ${oneLine(reason)}${requested}\nAn operator answers it: turnpike escalation list --tenant <tenant>`;
+  return `The turn ended with an escalation: ${oneLine(reason)}${requested}\nAn operator answers it: ${programName()} escalation list --tenant <tenant>`;
 }

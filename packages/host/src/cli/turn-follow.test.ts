@@ -10,7 +10,7 @@ function event(sequence: number, type: TurnEvent["type"], tool?: string): TurnEv
 
 const waiting = { status: "waiting" } as TurnState;
 
-/** Follows a turn whose question is answered once it is known to wait, if it ever is; what was shown, in order. */
+/** Follows a turn whose escalation is answered once it is known to wait, if it ever is; what was shown, in order. */
 async function shown(events: readonly TurnEvent[], states: readonly (TurnState | Error)[]): Promise<string[]> {
   const said: string[] = [];
   const answers = [...states];
@@ -44,7 +44,7 @@ const asks = [
   event(2, "tool.completed", "service.escalate"),
 ];
 
-test("that a turn waits is shown once, between its question and the answer, also when the host was away", async () => {
+test("that a turn waits is shown once, between its escalation and the answer, also when the host was away", async () => {
   const away = new ServiceClientError("No answer.", { status: 0, code: "request_failed" });
   const running = { status: "running" } as TurnState;
   expect(await shown(asks, [away, running, waiting])).toEqual([
@@ -55,7 +55,7 @@ test("that a turn waits is shown once, between its question and the answer, also
   ]);
 });
 
-test("a question that is answered at once is not waited for, and nobody asks about other tools", async () => {
+test("an escalation that is answered at once is not waited for, and the command does not ask about other tools", async () => {
   expect(await shown(asks, [])).toEqual(["turn.started", "tool.requested", "tool.completed"]);
   const reads = [event(0, "tool.requested", "files.read"), event(1, "turn.completed")];
   expect(await shown(reads, [waiting])).toEqual(["tool.requested", "turn.completed"]);

@@ -7,7 +7,7 @@ import { asCaller, openCaller, type Caller, type CallerFlags } from "./connectio
 import { jsonText } from "./table.ts";
 import { answeredBy, cutShort, eventLine, resultText, waitingText } from "./timeline.ts";
 
-const lookMs = 300;
+const pollMs = 300;
 /** The tool that asks a person. Its name is written here because commands start without the runtime that has it. */
 const escalationToolName = "service.escalate";
 
@@ -35,9 +35,9 @@ export function addTurnFollow(turn: Command): void {
     });
 }
 
-/** Under the times of the timeline, with the mark of a question. */
+/** Under the times of the timeline, with the mark of an escalation. */
 function indented(text: string): string {
-  const [first = "", ...more] = [...text.split("\n"), answeredBy];
+  const [first = "", ...more] = [...text.split("\n"), answeredBy()];
   return [`${" ".repeat(8)}  ?  ${first}`, ...more.map((line) => `${" ".repeat(13)}${line}`)].join("\n");
 }
 
@@ -45,7 +45,7 @@ type Followed = Pick<Caller["client"], "turn" | "turnEvents">;
 
 interface Watcher {
   onEvent(event: TurnEvent): void;
-  /** Called once for each question, when the turn waits for its answer. */
+  /** Called once for each escalation, when the turn waits for its answer. */
   onWaiting(state: TurnState): void;
 }
 
@@ -68,7 +68,7 @@ async function untilWaiting(client: Followed, id: string, next: Promise<unknown>
     () => true,
     () => true,
   );
-  while (!(await Promise.race([came, delay(lookMs, false)]))) {
+  while (!(await Promise.race([came, delay(pollMs, false)]))) {
     const state = await client.turn(id).catch(ignoreOutage);
     if (state?.status !== "waiting") continue;
     watcher.onWaiting(state);
@@ -76,7 +76,7 @@ async function untilWaiting(client: Followed, id: string, next: Promise<unknown>
   }
 }
 
-/** The host that is away comes back for whoever follows. */
+/** Waits until a host that is away can be reached again. */
 function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof ServiceClientError)) throw error;
 }
@@ -87,7 +87,7 @@ function toolOf({ data }: TurnEvent): unknown {
 
 /** Prints the result, or throws why there is none, as a turn does that was run and not started. */
 function endAs({ result, traceId }: TurnState, say: (line: string) => void): void {
-  if (result === undefined) throw new Error("The turn has ended; what it came to is not kept any more.");
+  if (result === undefined) throw new Error("The turn has ended; its result is not stored any more.");
   if (result.status !== "succeeded" && result.status !== "escalated")
     throw refusal(result.status, result.error ?? cutShort, traceId);
   say(resultText(result));

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { TurnStatusSchema, type TurnEvent, type TurnState, type TurnStatus } from "turnpike/contracts";
-import type { OperatedTurn } from "../management/index.ts";
-import { ConfigError } from "../base/index.ts";
-import { principalText } from "../display/index.ts";
+import type { OperatedTurn } from "../admin-contract/index.ts";
+import { ConfigError } from "../shared/index.ts";
+import { partiesText, principalText } from "../display/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import {
   asCallerOrOperator,
@@ -15,7 +15,7 @@ import {
   type Show,
 } from "./connection.ts";
 import { checkedPrincipal, readChoice, readInstant } from "./flags.ts";
-import { commandLine } from "./format.ts";
+import { hintLine } from "./format.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 import { answeredBy, eventLine, noteText, resultText, stateText, waitingText } from "./timeline.ts";
 
@@ -33,7 +33,7 @@ interface ListFlags extends CallerOrOperatorFlags, PageFlags {
 
 const statuses = TurnStatusSchema.options;
 
-/** `turn show | list`: of the caller, and with `--tenant` those of anybody. */
+/** `turn show | list`: those of the caller, and with `--tenant` those of all callers. */
 export function addTurnQueries(turn: Command, show: Show): void {
   withActor(
     asCallerOrOperator(
@@ -44,13 +44,13 @@ export function addTurnQueries(turn: Command, show: Show): void {
   ).action(async (id: string, flags: OneFlags) => {
     if (isOperators(flags)) {
       const found = await requestAdmin(flags, "inspectTurn", nameOf(flags, id));
-      const list = commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", found.namespaceId]);
+      const list = hintLine(["escalation", "list", ...sameHost(flags), "--tenant", found.namespaceId]);
       const more = found.state.escalation === undefined ? "" : `\nAnswer it: ${list}`;
       return show(flags, found, `${operatedText(found)}\n${shownText(found.state, found.events)}${more}`);
     }
     const state = await openCaller(flags).client.turn(id);
-    const follow = commandLine(["turnpike", "turn", "follow", id, ...sameHostAsCaller(flags)]);
-    const waits = state.escalation === undefined ? "" : `\n${answeredBy}`;
+    const follow = hintLine(["turn", "follow", id, ...sameHostAsCaller(flags)]);
+    const waits = state.escalation === undefined ? "" : `\n${answeredBy()}`;
     const more = state.completedAt === undefined ? `${waits}\nFollow it: ${follow}` : "";
     show(flags, state, `${shownText(state, state.result?.events ?? [])}${more}`);
   });
@@ -67,8 +67,6 @@ export function addTurnQueries(turn: Command, show: Show): void {
     .option("--from <time>", "for operators: started not before, RFC 3339", (text) => readInstant("--from", text))
     .option("--until <time>", "for operators: started before, RFC 3339", (text) => readInstant("--until", text))
     .action(async (flags: ListFlags) => {
-      if (flags.allTenants === true && flags.tenant !== undefined)
-        throw new ConfigError("--all-tenants: expected it or --tenant, not both.");
       if (flags.allTenants === true && flags.actor !== undefined)
         throw new ConfigError("--actor: expected together with --tenant, because actors belong to a tenant.");
       if (isOperators(flags) || isOfAll(flags)) return listAsOperator(flags, show);
@@ -105,9 +103,10 @@ function withActor(command: Command): Command {
     .option("--actor <kind:id>", "with --tenant: whose, if several used the id", checkedPrincipal("--actor"));
 }
 
-/** Whether the turns of all tenants are meant: they are, too, when the environment has an operator's token and no other. */
-function isOfAll({ allTenants, token = process.env["TURNPIKE_TOKEN"] }: ListFlags): boolean {
-  return allTenants === true || (token === undefined && process.env["TURNPIKE_ADMIN_TOKEN"] !== undefined);
+/** Whether the turns of all tenants are meant: with the flag, or when the only token is an operator's. */
+function isOfAll({ allTenants, token = process.env["TURNPIKE_TOKEN"], place }: ListFlags): boolean {
+  const isOperator = process.env["TURNPIKE_ADMIN_TOKEN"] !== undefined || place?.context?.kind === "operator";
+  return allTenants === true || (token === undefined && isOperator);
 }
 
 /** Whether the operator's form is meant. */
@@ -136,7 +135,7 @@ function turnColumns<Row>(stateOf: (row: Row) => TurnState, ...behindId: readonl
     { heading: "ID", value: (row) => stateOf(row).executionId },
     ...behindId,
     { heading: "STATUS", value: (row) => stateOf(row).status },
-    // Nobody needs the thousandths of a second here.
+    // Thousandths of a second are of no use here.
     { heading: "STARTED", value: (row) => stateOf(row).startedAt.replace(/\.\d+Z$/, "Z") },
     { heading: "CALLS", value: (row) => String(stateOf(row).toolCalls) },
     { heading: "NOTE", value: (row) => noteText(stateOf(row)), shrinks: 2 },
@@ -156,11 +155,12 @@ function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[], n
   return withMore(renderTable(columns, rows), next);
 }
 
-function operatedText({ namespaceId, actor, isAsync, hostId, state }: OperatedTurn): string {
+function operatedText({ namespaceId, actor, triedBy, isAsync, hostId, state }: OperatedTurn): string {
   const host = hostId === undefined ? "no host runs it" : `host ${hostId} runs it`;
   const facts = [
     `Tenant ${namespaceId}`,
     `started by ${principalText(actor)}`,
+    ...(triedBy === undefined ? [] : [partiesText({ triedBy })]),
     isAsync ? "asynchronous" : "with its caller",
     ...(state.status === "running" ? [host] : []),
   ];

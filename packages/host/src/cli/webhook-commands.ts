@@ -1,5 +1,6 @@
+import { programName } from "../shared/index.ts";
 import type { Command } from "commander";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { readChoice } from "./flags.ts";
@@ -45,7 +46,11 @@ export function addWebhookCommands(program: Command, show: Show): void {
     .requiredOption("--tenant <id>", "the tenant that it is about")
     .action(async (id: string, flags: OperatorFlags & { tenant: string }) => {
       const answer = await requestAdmin(flags, "retryDelivery", { namespaceId: flags.tenant, id });
-      show(flags, answer, `${oneLine(answer.id)} is sent again when those before it are. See: turnpike webhook list`);
+      show(
+        flags,
+        answer,
+        `${oneLine(answer.id)} is sent again when those before it are. See: ${programName()} webhook list`,
+      );
     });
 }
 

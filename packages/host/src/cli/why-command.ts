@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
-import type { AdminExplanation } from "../management/index.ts";
-import { ConfigError } from "../base/index.ts";
+import type { AdminExplanation } from "../admin-contract/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import {
   constraintsText,
   grantText,
   nameText,
   principalText,
-  requestText,
+  decidedText,
   resourceText,
   whoText,
 } from "../display/index.ts";
@@ -15,7 +15,7 @@ import { requestAdmin } from "./admin-request.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
 import { type Column, jsonText, oneLine, renderTable } from "./table.ts";
 import { readInstant, readPrincipal, readResource } from "./flags.ts";
-import { commandLine, isPasteable } from "./format.ts";
+import { hintLine, isPasteable } from "./format.ts";
 
 interface WhyFlags extends OperatorFlags {
   tenant: string;
@@ -44,7 +44,7 @@ export function addWhyCommand(program: Command, show: Show): void {
     .option("--purpose <purpose>", "what for")
     .option("--action <action>", "what is done")
     .option("--resource <namespace/path>", "where")
-    .option("--at <time>", "as of this moment, with the grants as they were or will be then; now unless given")
+    .option("--at <time>", "as of this instant, with the grants as they were or will be then; now unless given")
     .action(async (flags: WhyFlags) => {
       const { tenant: namespaceId, trace: traceId } = flags;
       if (traceId !== undefined && flags.at !== undefined)
@@ -104,28 +104,29 @@ function consideredColumns({ matchedGrantId }: Decision): Column<AdminExplanatio
   ];
 }
 
-/** What needs approval needs no other grant: somebody has to answer what waits. */
+/** What needs approval needs no other grant: a person has to answer the escalation that waits. */
 function approvalAdvice({ decision, grants, recorded, access }: AdminExplanation, flags: OperatorFlags): string[] {
   const carrier = grants.find(({ grant }) => decision.allowed && grant.id === decision.matchedGrantId)?.grant;
   const isByYes = carrier !== undefined && guardedText(carrier.capabilities) !== "";
   if (decision.allowed && !isByYes) return [];
-  // An explanation has no arguments. Only the trail knows what became of exactly that act.
+  // An explanation has no arguments. Only the audit log knows what became of exactly that act.
   const reason = [recorded?.reason, decision.reasonCode].find(isApprovalReason);
-  const unused = "A yes that nobody has used yet allows this, and it is for one act alone: another waits for its own.";
+  const unused =
+    "An approval that was not used yet allows this, and it is for one act alone: another waits for its own.";
   return [...(isByYes ? [unused] : []), ...(reason === undefined ? [] : [listAdvice(reason, access, flags)])];
 }
 
 function listAdvice(reason: string, { namespaceId }: AdminExplanation["access"], flags: OperatorFlags): string {
   const [what, ...status] = listAdvices[reason] ?? [];
-  const list = ["turnpike", "escalation", "list", ...sameHost(flags), ...flag("--tenant", namespaceId), ...status];
-  return `${what}\n  ${commandLine(list)}`;
+  const list = ["escalation", "list", ...sameHost(flags), ...flag("--tenant", namespaceId), ...status];
+  return `${what}\n  ${hintLine(list)}`;
 }
 
 /** By the reason: what to say of it, and the flags that list such escalations. */
 const listAdvices: Readonly<Record<string, readonly string[]>> = {
-  approval_required: ["Each such act waits for a person's yes. This lists what waits:"],
-  approval_denied: ["A person said no to it. This lists such acts:", "--status", "denied"],
-  approval_expired: ["Nobody said yes to it in time. This lists such acts:", "--status", "expired"],
+  approval_required: ["Each such act waits for a person's approval. This lists what waits:"],
+  approval_denied: ["A person denied it. This lists such acts:", "--status", "denied"],
+  approval_expired: ["It was not approved in time. This lists such acts:", "--status", "expired"],
 };
 
 function isApprovalReason(reason: string | undefined): boolean {
@@ -135,10 +136,7 @@ function isApprovalReason(reason: string | undefined): boolean {
 function verdictLine({ decision, access, request }: AdminExplanation, { at }: WhyFlags): string {
   const verdict = decision.allowed ? "ALLOWED" : "DENIED";
   const { actor, owner, authority, purpose } = access;
-  const act =
-    request === undefined
-      ? `the call of ${whoText(owner)}`
-      : requestText({ ...request, resource: { ...request.resource, owner } });
+  const act = request === undefined ? `the call of ${whoText(owner)}` : decidedText(request, owner);
   const whose = `on grants of ${whoText(authority)}`;
   const when = at === undefined ? "" : `, at ${at}`;
   return oneLine(
@@ -148,7 +146,7 @@ function verdictLine({ decision, access, request }: AdminExplanation, { at }: Wh
 
 function recordedLine({ access, toolNamespace }: AdminExplanation, event: AuditEvent, flags: OperatorFlags): string {
   const { at, tool, reason, metadata = {} } = event;
-  const what = oneLine(`On the trail ${at}: ${[tool, reason].filter(Boolean).join(" ")}`);
+  const what = oneLine(`In the audit log ${at}: ${[tool, reason].filter(Boolean).join(" ")}`);
   switch (metadata["hidden"]) {
     case "not-registered":
       return `${what}: this host has no such tool.`;
@@ -167,8 +165,8 @@ function enableCommand(
   flags: OperatorFlags,
 ): string {
   const verb = toolNamespace === undefined ? ["list"] : ["enable", toolNamespace];
-  const command = ["turnpike", "namespace", ...verb, ...sameHost(flags)];
-  return commandLine([...command, ...flag("--tenant", namespaceId), ...flag("--actor", principalText(actor))]);
+  const command = ["namespace", ...verb, ...sameHost(flags)];
+  return hintLine([...command, ...flag("--tenant", namespaceId), ...flag("--actor", principalText(actor))]);
 }
 
 function noGrants({ request, access }: AdminExplanation): string {
@@ -190,9 +188,9 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
     case "approval_required":
       return `each act under it needs approval: ${guardedText(capabilities)}`;
     case "approval_denied":
-      return `somebody said no to this act: ${guardedText(capabilities)}`;
+      return `this act was denied: ${guardedText(capabilities)}`;
     case "approval_expired":
-      return `nobody answered in time: ${guardedText(capabilities)}`;
+      return `no answer came in time: ${guardedText(capabilities)}`;
     case "permit_store_unavailable":
       return "what people said about it cannot be read right now";
     case "revoked":
@@ -204,7 +202,7 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
   }
 }
 
-/** The capabilities under which nothing happens without a person's yes. */
+/** The capabilities under which nothing happens without a person's approval. */
 function guardedText(capabilities: Grant["capabilities"]): string {
   return grantText({ capabilities: capabilities.filter(({ approval }) => approval !== undefined) });
 }
@@ -219,7 +217,6 @@ function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]
   const { resource, actions } = capability;
   const { purposes = [], delegationDepth } = constraints;
   const words = [
-    "turnpike",
     "grant",
     ...(parentId === undefined ? ["create"] : ["derive", parentId]),
     ...sameHost(flags),
@@ -233,7 +230,7 @@ function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]
     ...purposes.flatMap((purpose) => flag("--purpose", purpose)),
     ...(delegationDepth === undefined ? [] : ["--depth", String(delegationDepth)]),
   ];
-  return words.every(isPasteable) ? commandLine(words) : asJson;
+  return words.every(isPasteable) ? hintLine(words) : asJson;
 }
 
 /** A value that begins with a dash has to be joined to its flag with `=`, or it would be read as another flag. */

@@ -1,10 +1,11 @@
 import { ensureAdminToken, type OperatorToken } from "../access/index.ts";
 import type { Config } from "./config.ts";
 import { openDatabase } from "../storage/index.ts";
-import { createMetrics, errorFacts, openTracing, queryLog } from "../observe/index.ts";
+import { createMetrics, errorFacts, openTracing, queryLog } from "../telemetry/index.ts";
 import { loadMcpPool } from "../mcp-servers/index.ts";
-import { openWebhooks } from "../notify/index.ts";
+import { openWebhooks } from "../webhooks/index.ts";
 import { startServer } from "../front/index.ts";
+import { refuseOlder } from "./refuse-older.ts";
 import { databaseError, startError } from "./start-error.ts";
 import type { Stores } from "./stores.ts";
 import { wireHost, type HostParts, type WireOptions } from "./wire-host.ts";
@@ -34,9 +35,11 @@ export interface HostOptions extends WireOptions {
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const webhooks = openWebhooks(config.notify, options.env ?? process.env);
   const metrics = createMetrics();
+  metrics.watchLog(options.log);
   const openPool = await loadMcpPool(config.mcp, options.log);
   const tracing = await openTracing({ log: options.log, metrics });
-  const database = await openDatabase(config.database, queryLog(metrics)).catch((error: unknown) => {
+  const opening = openDatabase(config.database, queryLog(metrics), refuseOlder(config));
+  const database = await opening.catch((error: unknown) => {
     throw databaseError(error, config);
   });
   try {
@@ -65,7 +68,8 @@ async function listen(
     },
     tls: {
       onReload: () => log.info({}, "certificate renewed"),
-      onError: (error) => log.error(errorFacts(error), "certificate not renewed: the one before stays in force"),
+      onError: (error) =>
+        log.error(errorFacts(error), "could not renew certificate, will use the one before and retry"),
     },
   });
   const origin = config.publicUrl === undefined ? listening.url : new URL(config.publicUrl).origin;

@@ -1,6 +1,6 @@
 import { describeExpectation } from "turnpike/contracts";
 import type { z } from "zod";
-import { type ConfigFile, inFile, kindOf, nearestName } from "../base/index.ts";
+import { type ConfigFile, inFile, kindOf, nearestName } from "../shared/index.ts";
 import { environmentName } from "./config-variables.ts";
 
 /** Where the settings came from, for messages about them. */
@@ -26,6 +26,14 @@ export function mistakesIn(
   origins: SettingOrigins,
 ): string[] {
   const { path } = issue;
+  if (issue.code === "invalid_union") {
+    // What is wrong in the shape that it has. One of another kind altogether has none of them.
+    const errors = issue.errors.find((option) =>
+      option.every((one) => one.code !== "invalid_type" || one.path.length > 0),
+    );
+    if (errors !== undefined && errors.length > 0)
+      return errors.flatMap((one) => mistakesIn({ ...one, path: [...path, ...one.path] }, config, schemas, origins));
+  }
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...path, key], schemas, origins));
   let found: unknown = config;
   for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
@@ -81,6 +89,8 @@ function shown(found: unknown, path: readonly PropertyKey[]): string {
 
 /** What is expected of a setting, in words. */
 function expectation(issue: z.core.$ZodIssue, schema: z.core.$ZodType | undefined): string {
+  // A rule about several settings says itself what it expects of this one.
+  if (issue.code === "custom") return describeExpectation(issue);
   if (schema?._zod.def.type === "number") return `expected ${numberOf(schema as z.ZodNumber)}`;
   if (issue.code !== "invalid_type") return describeExpectation(issue);
   return `expected ${kinds[issue.expected] ?? issue.expected}`;

@@ -1,4 +1,4 @@
-import { ConfigError, nearestName } from "../base/index.ts";
+import { ConfigError, nearestName } from "../shared/index.ts";
 
 /** Variables of the command itself. */
 const ofTheCommand = ["TURNPIKE_ADMIN_TOKEN", "TURNPIKE_TOKEN", "TURNPIKE_URL"];

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
-import { ConfigError } from "../base/config.ts";
+import { ConfigError } from "../shared/config.ts";
 import { environmentName } from "./config-variables.ts";
 import { loadConfig, withoutSecrets } from "./config.ts";
 
@@ -100,12 +100,41 @@ for (const row of [
   { key: "limits.requestsPerSecond", name: "TURNPIKE_LIMITS_REQUESTS_PER_SECOND" },
   { key: "tls.certFile", name: "TURNPIKE_TLS_CERT_FILE" },
   { key: "database", name: "TURNPIKE_DATABASE" },
+  { key: "database.directUrl", name: "TURNPIKE_DATABASE_DIRECT_URL" },
   { key: "jwt.claims.tenant", name: "TURNPIKE_JWT_CLAIMS_TENANT" },
 ]) {
   test(`${row.key} is ${row.name} in the environment`, () => {
     expect(environmentName(row.key)).toBe(row.name);
   });
 }
+
+describe("a database behind a pooler", () => {
+  const [url, directUrl] = ["postgres://u:p@pooler/d", "postgres://u:p@server/d"];
+  const behindPooler = { url, pooler: "transaction", directUrl };
+
+  test("is one object in a file, and three variables in the environment", () => {
+    const variables = { TURNPIKE_DATABASE_POOLER: "transaction", TURNPIKE_DATABASE_DIRECT_URL: directUrl };
+    for (const [content, env] of [
+      [{ database: behindPooler }, {}],
+      [{}, { ...variables, TURNPIKE_DATABASE: url }],
+      [{}, { ...variables, TURNPIKE_DATABASE_URL: url }],
+      [{ database: url }, variables],
+    ] as const)
+      expect(loadConfig({ file: file(content), env, flags: {} }).database).toEqual(behindPooler);
+  });
+
+  test("is another one altogether when a flag names another", () => {
+    const flags = { database: "postgres://elsewhere/d" };
+    const config = loadConfig({ file: file({ database: behindPooler }), env: {}, flags });
+    expect(config.database).toBe(flags.database);
+  });
+
+  test("is shown without its passwords", () => {
+    const config = loadConfig({ file: file({ database: behindPooler }), env: {}, flags: {} });
+    const [shown, shownDirect] = ["postgres://u:***@pooler/d", "postgres://u:***@server/d"];
+    expect(withoutSecrets(config).database).toEqual({ url: shown, pooler: "transaction", directUrl: shownDirect });
+  });
+});
 
 describe("a mistake is named, with what is expected", () => {
   const rows: {
@@ -133,7 +162,16 @@ describe("a mistake is named, with what is expected", () => {
     {
       name: "permits that last longer than permits may",
       source: { flags: { "escalations.permitMinutes": "60", "escalations.maxPermitMinutes": "30" } },
-      says: ["--set (escalations.permitMinutes): found 60, expected"],
+      says: [
+        "--set (escalations.permitMinutes): found 60, expected no more than escalations.maxPermitMinutes: 60 is more than 30.",
+      ],
+    },
+    {
+      name: "permits that may not even last as long as they do by default",
+      source: { flags: { "escalations.maxPermitMinutes": "5" } },
+      says: [
+        "escalations.permitMinutes: found nothing, expected no more than escalations.maxPermitMinutes: 15 is more than 5.",
+      ],
     },
     {
       name: "an unknown level",
@@ -157,8 +195,8 @@ describe("a mistake is named, with what is expected", () => {
     },
     {
       name: "a flag below a single value",
-      source: { flags: { "database.url": "x" } },
-      says: ["--set (database): found an object, expected a text."],
+      source: { flags: { "publicUrl.host": "x" } },
+      says: ["--set (publicUrl): found an object, expected a text."],
     },
     {
       name: "half a certificate",
@@ -180,6 +218,27 @@ describe("a mistake is named, with what is expected", () => {
       ],
     },
     { name: "an empty value", source: { env: { TURNPIKE_DATABASE: "" } }, says: ["database"] },
+    { name: "a database that is a list", source: { content: { database: [] } }, says: ["database: found a list"] },
+    {
+      name: "an unknown key of a database",
+      source: { content: { database: { url: "postgres://h/d", poolr: "session" } } },
+      says: ["database.poolr", "no such key", "mean database.pooler?"],
+    },
+    {
+      name: "an unknown mode of a pooler",
+      source: { content: { database: { url: "postgres://h/d", pooler: "statement" } } },
+      says: ['database.pooler: found "statement", expected "session" or "transaction".'],
+    },
+    {
+      name: "a pooler in transaction mode without the address of the server",
+      source: { env: { TURNPIKE_DATABASE: "postgres://h/d", TURNPIKE_DATABASE_POOLER: "transaction" } },
+      says: ["database.directUrl: found nothing, expected the postgres:// URL of the server itself"],
+    },
+    {
+      name: "a pooler in front of a file",
+      source: { flags: { database: "a.db", "database.pooler": "session" } },
+      says: ['database.url: found "a.db", expected a postgres:// URL.'],
+    },
     { name: "a file that is a list", source: { content: [] }, says: ["object"] },
     {
       name: "a file that is null, with a flag",
@@ -256,9 +315,9 @@ describe("a mistake in the file is named with its line and column", () => {
       says: ':1:27: admin.tokenFile: found "no", expected true or false.',
     },
     {
-      name: "a key that stands twice",
+      name: "a key that appears twice",
       text: '{\n  "listen": { "port": 1 },\n  "listen": {}\n}',
-      says: ':3:3: the key "listen" stands twice in one object.',
+      says: ':3:3: the key "listen" appears twice in one object.',
     },
     {
       name: "an unknown key",
@@ -304,7 +363,9 @@ describe("a mistake shows no secret", () => {
     { name: "below an unknown key of a part", content: { log: { database: secret } } },
     { name: "in a list", content: { database: [secret] } },
     { name: "in a list behind another address", content: { database: ["postgres://u@h/x", secret] } },
-    { name: "in an object", content: { database: { url: secret } } },
+    { name: "in an object", content: { database: { name: secret } } },
+    { name: "beside a mistake", content: { database: { url: secret, pooler: "statement" } } },
+    { name: "in the address of a server", content: { database: { url: "postgres://h", directUrl: `my${secret}` } } },
     { name: "as the value of another key", content: { log: { level: secret } } },
     { name: "in a query", content: { log: { level: "postgres://h/x?password=hunter2" } } },
     { name: "in the way of a flag", content: { listen: secret }, flags: { "listen.port": "1" } },
@@ -319,7 +380,7 @@ describe("a mistake shows no secret", () => {
   }
 });
 
-describe("listening beyond this machine needs TLS or somebody who insists", () => {
+describe("listening beyond this machine needs TLS or an operator who insists", () => {
   for (const host of ["0.0.0.0", "::", "192.168.0.1", "127.0.0.1.evil.test"]) {
     test(`${host} alone is a mistake`, () => {
       expect(() => loadConfig({ ...nothing(), flags: { "listen.host": host } })).toThrow(ConfigError);

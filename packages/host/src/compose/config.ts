@@ -3,17 +3,18 @@ import { z } from "zod";
 import { JwtConfigSchema } from "../access/index.ts";
 import {
   allLimitSchemas,
+  toolLimitSchemas,
   ConfigError,
   isLoopback,
-  isPostgres,
   kindOf,
   positive,
   readConfigFile,
-} from "../base/index.ts";
+} from "../shared/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
 import { ListenSchema, PublicUrlSchema, TlsSchema } from "../front/index.ts";
-import { NotifySettingsSchema, withoutNotifySecrets } from "../notify/index.ts";
-import { LogSettingsSchema } from "../observe/index.ts";
+import { NotifySettingsSchema, withoutNotifySecrets } from "../webhooks/index.ts";
+import { DatabaseSettingsSchema } from "../storage/index.ts";
+import { LogSettingsSchema } from "../telemetry/index.ts";
 import { RetentionSettingsSchema } from "../retention/index.ts";
 import { RuntimeConfigSchema } from "../turns/index.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/index.ts";
@@ -24,55 +25,41 @@ const ConfigSchema = z.strictObject({
   listen: ListenSchema.prefault({}),
   tls: TlsSchema.optional(),
   publicUrl: PublicUrlSchema.optional(),
-  database: z
-    .string()
-    .min(1)
-    // The URL of anything else would become a path, with the password in the names of its folders.
-    .refine((location) => isPostgres(location) || !isUrl(location), "expected a postgres:// URL, or a path of a file")
-    .default(".turnpike/turnpike.db")
-    .describe("postgres:// URL, or path of an SQLite file"),
+  database: DatabaseSettingsSchema.default(".turnpike/turnpike.db"),
   admin: z
-    .strictObject({ tokenFile: z.boolean().default(true).describe("keep the operator's token in a file") })
+    .strictObject({ tokenFile: z.boolean().default(true).describe("store the operator's token in a file") })
     .prefault({}),
   jwt: JwtConfigSchema.optional(),
   mcp: McpConfigSchema.optional(),
   limits: z.strictObject(allLimitSchemas()).prefault({}),
   turns: TurnOptionsSchema.prefault({}),
-  tools: z
-    .strictObject({
-      // Timers cannot wait any longer than this.
-      timeoutMs: positive.max(2_147_483_647).default(120_000),
-      outputBytes: positive.default(1_048_576),
-    })
-    .prefault({}),
+  tools: z.strictObject(toolLimitSchemas()).prefault({}),
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7), keepReadsHours: positive.default(1) }).prefault({}),
   retention: RetentionSettingsSchema.prefault({}),
   escalations: z
     .strictObject({
       expireHours: positive.default(24),
-      permitMinutes: positive.default(15).describe("minutes for which a yes to an act can be used"),
+      permitMinutes: positive.default(15).describe("minutes for which the approval of an act can be used"),
       maxPermitMinutes: positive
         .max(1440)
         .default(1440)
-        .describe("minutes for which a yes to an act can be used at most"),
-      refusalMinutes: positive.default(60).describe("minutes for which a no to an act counts"),
+        .describe(
+          "minutes for which the approval of an act can be used at most, and a grant that was requested without an end",
+        ),
+      refusalMinutes: positive.default(60).describe("minutes for which the denial of an act counts"),
       approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
     })
-    .refine(({ permitMinutes, maxPermitMinutes }) => permitMinutes <= maxPermitMinutes, {
-      path: ["permitMinutes"],
-      error: "expected no more than `escalations.maxPermitMinutes`",
+    .superRefine(({ permitMinutes, maxPermitMinutes }, { addIssue }) => {
+      if (permitMinutes <= maxPermitMinutes) return;
+      const message = `expected no more than escalations.maxPermitMinutes: ${permitMinutes} is more than ${maxPermitMinutes}`;
+      addIssue({ code: "custom", path: ["permitMinutes"], input: permitMinutes, message });
     })
     .prefault({}),
   notify: NotifySettingsSchema.prefault({}),
   audit: AuditSettingsSchema.prefault({}),
   log: LogSettingsSchema.prefault({}),
 });
-
-/** Also one that lacks a slash. A single letter is a drive. */
-function isUrl(location: string): boolean {
-  return /^[a-z][a-z\d+.-]+:\//i.test(location);
-}
 
 /** Everything that can be configured. */
 export type Config = z.infer<typeof ConfigSchema>;
@@ -104,7 +91,8 @@ export function loadConfig({ file: named, env, flags, warn = () => {} }: ConfigS
   const file = readConfigFile(named);
   const config = structuredClone(file?.settings ?? {}) as Record<string, unknown>;
   const variables = settingsIn(env, settingKeys(), warn);
-  for (const [key, text] of Object.entries({ ...variables, ...flags })) assign(config, key, text);
+  // In order, so that a database is there before what is said of it.
+  for (const [key, text] of Object.entries({ ...variables, ...flags }).toSorted()) assign(config, key, text);
   const parsed = ConfigSchema.safeParse(config);
   if (parsed.success) return refuseOpenListening(parsed.data);
   const origins = { file, variables, flags };
@@ -125,9 +113,16 @@ function refuseOpenListening(config: Config): Config {
 
 /** The configuration without the password in a database URL and without the secrets of MCP servers and webhooks. */
 export function withoutSecrets(config: Config): Config {
-  const { mcp, database } = config;
+  const { mcp } = config;
   const notify = withoutNotifySecrets(config.notify);
-  return { ...config, database: hidePasswords(database), notify, ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
+  const database = withoutPasswords(config.database);
+  return { ...config, database, notify, ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
+}
+
+function withoutPasswords(database: Config["database"]): Config["database"] {
+  if (typeof database === "string") return hidePasswords(database);
+  const { url, directUrl } = database;
+  return { ...database, url: hidePasswords(url), ...(directUrl && { directUrl: hidePasswords(directUrl) }) };
 }
 
 /** The dotted key of every setting that takes a single value. */
@@ -162,7 +157,9 @@ function assign(config: Record<string, unknown>, key: string, text: string): voi
   const last = path.pop() ?? key;
   let place = config;
   for (const name of path) {
-    const folder = Object.hasOwn(place, name) ? place[name] : {};
+    const found = Object.hasOwn(place, name) ? place[name] : {};
+    // A database that is its URL may be given more.
+    const folder = name === "database" && typeof found === "string" ? { url: found } : found;
     if (typeof folder !== "object" || folder === null) {
       throw new ConfigError(`${key}: found ${kindOf(folder)} at ${name}, expected an object.`, {
         code: "invalid_config",

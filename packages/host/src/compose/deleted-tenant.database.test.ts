@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, temporaryFolder } from "../../test/databases.ts";
 import { ask, eventually } from "../../test/host-calls.ts";
 import { identityProvider, trusting } from "../../test/identity-provider.ts";
-import { createLog } from "../observe/index.ts";
+import { createLog } from "../telemetry/index.ts";
 import { openRuntimes } from "../turns/index.ts";
 import { startHost } from "./compose.ts";
 import { loadConfig } from "./config.ts";

@@ -2,6 +2,7 @@ import { get, type IncomingMessage } from "node:http";
 import { get as getSecurely } from "node:https";
 import { createServer } from "node:net";
 import { json } from "node:stream/consumers";
+import { visibleText } from "../display/index.ts";
 import type { Config } from "./config.ts";
 import { bad, good, type Finding } from "./finding.ts";
 
@@ -9,6 +10,8 @@ import { bad, good, type Finding } from "./finding.ts";
 const answerMs = 2_000;
 /** A `date` header tells whole seconds, and is some milliseconds old. */
 const clockToleranceMs = 3_000;
+/** How much of a reason is shown. */
+const mostReason = 200;
 
 /** Whether the port is free or a host has it; and if one has it, whether that host is ready and has the right time. */
 export async function checkPort(config: Config): Promise<Finding[]> {
@@ -20,7 +23,7 @@ export async function checkPort(config: Config): Promise<Finding[]> {
   } catch (error) {
     const health = await ask(config, "/health");
     if (isHealth(health?.body))
-      return [good("port", `${host}:${port} is taken: a host answers there`), ...(await lookAt(config, health))];
+      return [good("port", `${host}:${port} is taken: a host answers there`), ...(await inspectHost(config, health))];
     const says = `${host}:${port} cannot be used (${error instanceof Error ? error.message : String(error)}). `;
     return [bad("port", `${says}Stop what listens there, or set listen.port.`)];
   } finally {
@@ -35,7 +38,7 @@ interface Answer {
   body: unknown;
 }
 
-async function lookAt(config: Config, health: Answer | undefined): Promise<Finding[]> {
+async function inspectHost(config: Config, health: Answer | undefined): Promise<Finding[]> {
   const ready = await ask(config, "/ready");
   const { host, port } = config.listen;
   const readiness =
@@ -43,7 +46,7 @@ async function lookAt(config: Config, health: Answer | undefined): Promise<Findi
       ? good("host", `the host at ${host}:${port} is ready`)
       : bad(
           "host",
-          `the host at ${host}:${port} is not ready: it is still starting, or its database takes no writes. Its log says why.`,
+          `the host at ${host}:${port} is not ready. ${reasonIn(ready?.body) ?? "It does not say why."} Its log says more.`,
         );
   const apart = Math.abs(Date.now() - (health?.sentAt ?? Number.NaN));
   if (Number.isNaN(apart)) return [readiness];
@@ -52,6 +55,12 @@ async function lookAt(config: Config, health: Answer | undefined): Promise<Findi
       ? good("clock", "agrees with that of the host that runs")
       : bad("clock", `is ${Math.round(apart / 1000)} s away from that of the host that runs. Synchronize both.`);
   return [readiness, clock];
+}
+
+/** The sentence of an answer. It is shown on a terminal, and what listens there may be anything. */
+function reasonIn(body: unknown): string | undefined {
+  const { reason } = (body ?? {}) as { reason?: unknown };
+  return typeof reason === "string" ? visibleText(reason.slice(0, mostReason)) : undefined;
 }
 
 function isHealth(body: unknown): boolean {

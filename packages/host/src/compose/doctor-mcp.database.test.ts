@@ -57,7 +57,7 @@ describe("a server that answers", () => {
     const [first, ...others] = await says({ command: testServer("--odd") });
     expect(first).toBe(`ok notes answers, and has 14 tools${firstUse}`);
     expect(others).toHaveLength(8);
-    expect(others[0]).toBe("warn notes: echo: its name stands twice");
+    expect(others[0]).toBe("warn notes: echo: its name is listed twice");
     expect(others.at(-1)).toBe("warn notes: deep: it is no tool with an input schema for an object");
   });
 
@@ -163,7 +163,7 @@ describe("a server that fails is found, with what to do:", () => {
     {
       name: "a list that is none",
       server: () => ({ command: [process.execPath, "-e", listsNothing] }),
-      says: "bad notes: its answer is not what MCP says it should be. Look for another version of it.",
+      says: "bad notes: its answer is not what MCP says it should be. Try another version of it.",
     },
     {
       name: "a list that is too long",
@@ -183,18 +183,18 @@ describe("a server that fails is found, with what to do:", () => {
       says: "bad notes: there is no MCP server at this address (404). Correct mcp.servers.notes.url.",
     },
     {
-      name: "an address where nobody is",
+      name: "an address where no server is",
       async server() {
         const { url, kill } = await startHttpServer();
         await kill();
         return { url };
       },
       says: expect.stringMatching(
-        /^bad notes: nobody answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)\. Start the server, or correct mcp\.servers/,
+        /^bad notes: no server answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)\. Start the server, or correct mcp\.servers/,
       ),
     },
     {
-      name: "a certificate that nobody trusts",
+      name: "a certificate that is not trusted",
       server: async () => ({ url: `https://127.0.0.1:${await listen(createSecureServer(await selfSigned()))}/mcp` }),
       says: expect.stringMatching(
         /^bad notes: the certificate of 127\.0\.0\.1:\d+ is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. Correct mcp/,
@@ -223,10 +223,10 @@ test("no key is shown, whatever the server says with it", async () => {
     ({ headers }, outgoing) => void outgoing.writeHead(500, String(headers["x-key"])).end(),
   );
   const found = await says({ ...server, headersEnv: { "x-key": "KEY" } }, undefined, { KEY: "hidden-key" });
-  expect(found).toEqual(["bad notes: it answers with status 500. Look into its log."]);
+  expect(found).toEqual(["bad notes: it answers with status 500. Read its log."]);
 });
 
-/** A key and a certificate that nobody else signed. */
+/** A key and a certificate that is self-signed. */
 async function selfSigned(): Promise<{ key: Buffer; cert: Buffer }> {
   const folder = temporaryFolder();
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
@@ -239,13 +239,11 @@ test("a server that does not answer in time is given up, with its last words", a
   const gate = join(temporaryFolder(), "never");
   const command = ["/bin/sh", "-c", 'echo waiting >&2; exec "$@"', "sh", ...testServer("--start-after", gate)];
   const { servers } = McpConfigSchema.parse({ servers: { notes: { command } } });
-  expect(await tryServers({ servers }, { env: {}, timeoutMs: 1000 })).toEqual([
-    {
-      server: "notes",
-      kind: "fails",
-      why:
-        'it did not answer within 1 s. It last said on standard error: "waiting". ' +
-        "Check that it runs, and what it waits for.",
-    },
-  ]);
+  const why =
+    'it did not answer within 1 s. It last said on standard error: "waiting". ' +
+    "Check that it runs, and what it waits for.";
+  // On a busy machine it may not even say that within the time.
+  await expect
+    .poll(() => tryServers({ servers }, { env: {}, timeoutMs: 1000 }))
+    .toEqual([{ server: "notes", kind: "fails", why }]);
 });

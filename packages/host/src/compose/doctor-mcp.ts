@@ -1,3 +1,4 @@
+import { programName } from "../shared/index.ts";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import {
@@ -31,7 +32,7 @@ export async function checkServers(mcp: McpConfig, { env, pins }: ServerChecks):
   ];
 }
 
-/** Commands that give keys and are not there. A server that takes the keys of owners is not tried, so nobody else would tell. */
+/** Commands that give keys and are not there. A server that takes the keys of owners is not tried, so no other check would report it. */
 function missingPrograms(servers: McpConfig["servers"], env: NodeJS.ProcessEnv): string[] {
   const missing: string[] = [];
   for (const [name, { headers = {} }] of Object.entries(servers)) {
@@ -76,13 +77,14 @@ function findingsOf(trial: ServerTrial, pins: PinnedHashes | undefined): Finding
     ...few(leftOut, ({ tool, why }) => `${server}: ${tool === "" ? "a tool without a name" : tool}: ${why}`),
     ...few(changed, ({ listed: { name } }) => {
       const why = pinned?.has(name) === true ? "is not what was accepted" : "is new";
-      return `${server}: ${name} ${why}, and withdrawn. While a host runs: turnpike mcp review ${server}`;
+      return `${server}: ${name} ${why}, and withdrawn. While a host runs: ${programName()} mcp review ${server}`;
     }),
   ];
 }
 
 function pinsText(pins: PinnedHashes | undefined, pinned: ReadonlyMap<string, string> | undefined): string {
-  if (pins === undefined) return "; what was accepted of them cannot be read now: turnpike mcp review compares them";
+  if (pins === undefined)
+    return `; what was accepted of them cannot be read now: ${programName()} mcp review compares them`;
   return pinned === undefined ? "; none was accepted yet: the first use accepts them all" : "";
 }
 

@@ -21,7 +21,7 @@ export async function checkModels(config: ModelConfig, env: NodeJS.ProcessEnv): 
   return Promise.all([...opened, ...answered]);
 }
 
-/** Whatever it answers to a request without a key, it is there. */
+/** Checks that a model endpoint answers. Any status below 500 is fine, because the request has no key. */
 async function checkEndpoint(url: string, place: string): Promise<Finding> {
   try {
     const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(answerMs) });

@@ -22,16 +22,18 @@ function said(findings: readonly Finding[], check: string): string[] {
   return findings.filter((finding) => finding.check === check && !finding.isOk).map(({ says }) => says);
 }
 
-function looked(findings: readonly Finding[]): string | undefined {
+function databaseFinding(findings: readonly Finding[]): string | undefined {
   return findings.find(({ check, isOk }) => check === "database" && isOk)?.says;
 }
 
 describe.each(databaseKinds)("the doctor on %s", (kind) => {
-  test("finds nothing wrong where nothing is, and says what was looked at", async () => {
+  test("finds nothing wrong where nothing is, and says what was checked", async () => {
     const findings = await ask({ database: await newLocation(kind) });
     expect(findings.filter(({ isOk }) => !isOk)).toEqual([]);
     const checks = [...new Set(findings.map(({ check }) => check))].filter((check) => check !== "clock");
-    expect(checks.toSorted()).toEqual(["configuration", "database", "port", "secrets"]);
+    // The server of the tests does without fsync, which is a warning.
+    const durability = kind === "postgres" ? ["durability"] : [];
+    expect(checks.toSorted()).toEqual(["configuration", "database", ...durability, "port", "secrets"]);
     expect(findings.some(({ check }) => check === "clock")).toBe(kind === "postgres");
   });
 
@@ -50,20 +52,20 @@ describe.each(databaseKinds)("the doctor on %s", (kind) => {
     await sql`delete from kysely_migration where name = ${name}`.execute(db);
     await close();
     for (let time = 0; time < 2; time += 1)
-      expect(looked(await ask({ database: location }))).toBe(`${kind} answers, and serve would run ${name}`);
+      expect(databaseFinding(await ask({ database: location }))).toBe(`${kind} answers, and serve would run ${name}`);
   });
 
   test("says that the tables are up to date, and refuses those of a newer version", async () => {
     const location = await newLocation(kind);
     const { close } = await openDatabase(location);
     await close();
-    expect(looked(await ask({ database: location }))).toBe(`${kind} answers, and its tables are up to date`);
+    expect(databaseFinding(await ask({ database: location }))).toBe(`${kind} answers, and its tables are up to date`);
     const again = await openDatabase(location);
-    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '')`.execute(again.db);
+    await again.db.updateTable("schema_epoch").set({ epoch: 9999, lowest: 9998 }).execute();
     expect(again.hostId).toBe(2);
     await again.close();
     expect(said(await ask({ database: location }), "database")).toEqual([
-      expect.stringContaining('it has "9999-later"'),
+      expect.stringContaining("versions from epoch 9998 on may serve it"),
     ]);
   });
 });
@@ -78,7 +80,7 @@ test("a configuration that does not fit is the only finding, with what to do", a
   ]);
 });
 
-test("a port that somebody listens on is found; every other check still runs", async () => {
+test("a port that is taken is found; every other check still runs", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -117,7 +119,7 @@ test("a port on which something else answers is found", async () => {
 test("a database file on which a host runs is fine", async () => {
   const database = await newLocation("sqlite");
   await otherProcess(opening(database));
-  expect(looked(await ask({ database }))).toBe(`${database} is in use: a host runs on it`);
+  expect(databaseFinding(await ask({ database }))).toBe(`${database} is in use: a host runs on it`);
 });
 
 test("what a killed host left is read, and stays as it is to the byte", async () => {
@@ -126,14 +128,14 @@ test("what a killed host left is read, and stays as it is to the byte", async ()
   const left = (): string[] =>
     readdirSync(dirname(database)).map((name) => `${name} ${readFileSync(join(dirname(database), name), "base64")}`);
   const before = left();
-  expect(looked(await ask({ database }))).toBe("sqlite answers, and its tables are up to date");
+  expect(databaseFinding(await ask({ database }))).toBe("sqlite answers, and its tables are up to date");
   expect(left()).toEqual(before);
 });
 
 test("a database file that does not exist is not made, nor is its folder", async () => {
   const folder = temporaryFolder();
   const database = join(folder, "new/turnpike.db");
-  expect(looked(await ask({ database }))).toBe(`${database} does not exist yet: serve makes it`);
+  expect(databaseFinding(await ask({ database }))).toBe(`${database} does not exist yet: serve makes it`);
   expect(readdirSync(folder)).toEqual([]);
 });
 
@@ -229,7 +231,7 @@ for (const { name, flags, check, says } of mistakes) {
   });
 }
 
-test("a certificate is looked at: until when it is valid, and whether the key is its own", async () => {
+test("a certificate is checked: until when it is valid, and whether the key is its own", async () => {
   const folder = temporaryFolder();
   const [cert, key, otherKey] = ["cert.pem", "key.pem", "other.pem"].map((name) => join(folder, name)) as [
     string,
@@ -247,25 +249,25 @@ test("a certificate is looked at: until when it is valid, and whether the key is
   ];
   const make = (keyFile: string, days: string): void =>
     void execFileSync(program, words(keyFile, days), { stdio: "ignore" });
-  const look = async (keyFile: string): Promise<Finding | undefined> => {
+  const inspect = async (keyFile: string): Promise<Finding | undefined> => {
     const flags = { database: join(folder, "turnpike.db"), "tls.certFile": cert, "tls.keyFile": keyFile };
     return (await ask(flags)).findLast(({ check }) => check === "tls");
   };
   make(otherKey, "90");
   make(key, "90");
-  expect(await look(key)).toMatchObject({
+  expect(await inspect(key)).toMatchObject({
     isOk: true,
     says: expect.stringContaining(`${cert} is valid until`) as string,
   });
-  expect(await look(otherKey)).toMatchObject({
+  expect(await inspect(otherKey)).toMatchObject({
     isOk: false,
     says: `${otherKey} is not the key of ${cert}. Correct tls.certFile and tls.keyFile.`,
   });
   make(key, "3");
-  expect(await look(key)).toMatchObject({ isOk: true, isWarning: true });
+  expect(await inspect(key)).toMatchObject({ isOk: true, isWarning: true });
   vi.setSystemTime(Date.now() + 30 * 86_400_000);
   onTestFinished(() => void vi.useRealTimers());
-  expect(await look(key)).toMatchObject({ isOk: false, says: expect.stringContaining("Renew it") as string });
+  expect(await inspect(key)).toMatchObject({ isOk: false, says: expect.stringContaining("Renew it") as string });
 });
 
 test("a clock that is behind what a host wrote to an SQLite file is found", async () => {
@@ -295,7 +297,7 @@ test("an SQLite file that was cut off is found, with what to do", async () => {
 });
 
 describe("commands that give the keys of MCP servers", () => {
-  const look = async (program: string): Promise<string[]> => {
+  const inspect = async (program: string): Promise<string[]> => {
     const file = join(temporaryFolder(), "turnpike.config.json");
     const headers = { authorization: { command: [program, "{tenant}/{owner}"] } };
     writeFileSync(file, JSON.stringify({ mcp: { servers: { notes: { url: "https://notes.example.com", headers } } } }));
@@ -303,12 +305,12 @@ describe("commands that give the keys of MCP servers", () => {
     return said(await examine({ file, env: { PATH: "/usr/bin:/bin" }, flags }), "mcp");
   };
   test("are found when they are not there, also of a server that is not tried", async () => {
-    expect(await look("no-such-key-command")).toEqual([
+    expect(await inspect("no-such-key-command")).toEqual([
       "mcp.servers.notes.headers.authorization.command: there is no program no-such-key-command. Install it, or name its path.",
     ]);
   });
   test("are fine by name and by path", async () => {
-    expect([await look("cat"), await look(process.execPath)]).toEqual([[], []]);
+    expect([await inspect("cat"), await inspect(process.execPath)]).toEqual([[], []]);
   });
 });
 
@@ -368,7 +370,7 @@ const runtimes: { name: string; flags: Record<string, string>; env: NodeJS.Proce
   { name: "no key", flags: local, env: {}, finding: { isOk: true, says: "uses a model without a key" } },
 ];
 for (const { name, flags, env, finding } of runtimes) {
-  test(`a model with ${name} is looked at, and the key is not shown`, async () => {
+  test(`a model with ${name} is checked, and the key is not shown`, async () => {
     const findings = await ask({ database: await newLocation("sqlite"), ...flags }, env);
     expect(findings.filter(({ check }) => check === "runtime")).toEqual([{ check: "runtime", ...finding }]);
     expect(JSON.stringify(findings)).not.toContain("hidden");
@@ -390,7 +392,7 @@ for (const { name, env, finding } of [
     },
   },
 ]) {
-  test(`a webhook whose secret is ${name} is looked at, and the secret is not shown`, async () => {
+  test(`a webhook whose secret is ${name} is checked, and the secret is not shown`, async () => {
     const webhooks = JSON.stringify([{ url: "https://example.com", secretEnv: "HOOK" }]);
     const findings = await ask({ database: await newLocation("sqlite"), "notify.webhooks": webhooks }, env);
     expect(findings.filter(({ check }) => check === "webhooks")).toEqual([{ check: "webhooks", ...finding }]);

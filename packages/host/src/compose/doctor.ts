@@ -3,18 +3,26 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { isKeySetUrl, readKeySet } from "../access/index.ts";
-import { adminTokenFile, dataFolder, isPostgres } from "../base/index.ts";
+import { adminTokenFile, dataFolder, isPostgres, locationOf, programName } from "../shared/index.ts";
 import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
-import { inspectDatabase, readNewestTime, type Schema } from "../storage/index.ts";
-import { operatorsTenant } from "../management/index.ts";
+import {
+  countLost,
+  inspectDatabase,
+  PoolerError,
+  readNewestTime,
+  readOpenGaps,
+  type Schema,
+} from "../storage/index.ts";
+import { operatorsTenant } from "../admin-contract/index.ts";
 import { checkPort } from "./doctor-host.ts";
 import { checkServers } from "./doctor-mcp.ts";
 import { checkModels } from "./doctor-models.ts";
+import { findLost } from "./refuse-older.ts";
 import { databaseError } from "./start-error.ts";
 import { bad, good, warning, type Finding } from "./finding.ts";
 import { type PinnedHashes, readAllHashes } from "../mcp-servers/index.ts";
-import { openWebhooks } from "../notify/index.ts";
+import { openWebhooks } from "../webhooks/index.ts";
 
 const dayMs = 86_400_000;
 /** Certificates are renewed before they have this little left. */
@@ -48,27 +56,53 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
  * Inspects the database without changing it, and compares the clock of its server with this machine's. Returns the pins of MCP
  * servers, too, when they can be read.
  */
-async function checkDatabase({ database }: Config): Promise<{ findings: Finding[]; pins?: PinnedHashes | undefined }> {
+async function checkDatabase(config: Config): Promise<{ findings: Finding[]; pins?: PinnedHashes | undefined }> {
+  const { database } = config;
   try {
-    const found = await inspectDatabase(database, readKept);
+    const found = await inspectDatabase(database, (db) => readForDoctor(config, db));
     if (found.state === "missing") {
-      return { findings: [good("database", `${database} does not exist yet: serve makes it`)], pins: new Map() };
+      return {
+        findings: [good("database", `${locationOf(database)} does not exist yet: serve makes it`)],
+        pins: new Map(),
+      };
     }
-    if (found.state === "in use") return { findings: [good("database", `${database} is in use: a host runs on it`)] };
-    const { kind, pending, now, found: kept } = found;
+    if (found.state === "in use")
+      return { findings: [good("database", `${locationOf(database)} is in use: a host runs on it`)] };
+    const { kind, pending, now, risks = [], found: stored } = found;
     const tables = pending.length === 0 ? "its tables are up to date" : `serve would run ${pending.join(", ")}`;
-    const clock = now === undefined ? checkNewest(kept?.newestAt) : [checkClock(now)];
-    return { findings: [good("database", `${kind} answers, and ${tables}`), ...clock], pins: kept?.pins };
+    const clock = now === undefined ? checkNewest(stored?.newestAt) : [checkClock(now)];
+    const durability = risks.map((says) => warning("durability", says));
+    const answers = [
+      good("database", `${kind} answers, and ${tables}`),
+      ...checkLosses(stored?.lost ?? 0),
+      ...durability,
+    ];
+    return { findings: [...answers, ...clock], pins: stored?.pins };
   } catch (error) {
     const why = databaseError(error, { database });
-    const isExplained = why !== error;
+    const isExplained = why !== error || error instanceof PoolerError;
     return { findings: [bad("database", isExplained ? messageOf(why) : `${messageOf(error)} Check \`database\`.`)] };
   }
 }
 
-/** What the doctor reads of a database: the pins of MCP servers, and the newest time that a host wrote. */
-async function readKept(db: Kysely<Schema>): Promise<{ pins: PinnedHashes; newestAt: string | undefined }> {
-  return { pins: await readAllHashes(db), newestAt: await readNewestTime(db, operatorsTenant) };
+/** What the doctor reads of a database: the pins of MCP servers, the newest time that a host wrote, and how much is lost. */
+async function readForDoctor(config: Config, db: Kysely<Schema>) {
+  const [pins, newestAt] = [await readAllHashes(db), await readNewestTime(db, operatorsTenant)];
+  const noticed = (await readOpenGaps(db)).flatMap(({ chains }) => chains);
+  const older = isPostgres(config.database) ? [] : await findLost(config, db);
+  return { pins, newestAt, lost: countLost([...noticed, ...older]) };
+}
+
+/** What was noticed by hosts, or is older than its checkpoints. */
+function checkLosses(count: number): Finding[] {
+  if (count === 0) return [];
+  const next = `${programName()} database accept-loss`;
+  return [
+    bad(
+      "database",
+      `lost ${count} rows that were acknowledged. Put the newest one back, or go on without them: ${next}`,
+    ),
+  ];
 }
 
 /** Nothing was written tomorrow: a file without a server tells at least whether this clock went back. */
@@ -91,7 +125,8 @@ function checkClock(now: Date): Finding {
 }
 
 function secretFiles(config: Config): string[] {
-  const { database, tls } = config;
+  const { tls } = config;
+  const database = locationOf(config.database);
   const own = [
     adminTokenFile(config.database),
     join(dataFolder(config.database), "demo-tokens.json"),

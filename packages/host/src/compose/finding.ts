@@ -1,4 +1,4 @@
-/** One thing the doctor looked at. */
+/** One thing that the doctor checked. */
 export interface Finding {
   check: string;
   isOk: boolean;
@@ -13,7 +13,7 @@ export function good(check: string, says: string): Finding {
   return { check, isOk: true, says };
 }
 
-/** What keeps a host from running, or a part of it. */
+/** What prevents a host, or a part of it, from running. */
 export function bad(check: string, says: string): Finding {
   return { check, isOk: false, says };
 }

@@ -1,5 +1,6 @@
 import {
   createKernel,
+  OutdatedReadsError,
   type AccessGuard,
   type Kernel,
   type PortFailure,
@@ -10,22 +11,11 @@ import {
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
 import { type FileServices, fileProvider, fileTools } from "../files/index.ts";
-import {
-  countAuditEvents,
-  countDecisions,
-  errorFacts,
-  type Log,
-  type Metrics,
-  portErrorFacts,
-  traceAuditedDecisions,
-  traceDecisions,
-  traceMcpServer,
-  traceResources,
-  traceTool,
-} from "../observe/index.ts";
+import { errorFacts, type Log, type Metrics, portErrorFacts } from "../telemetry/index.ts";
 import { ClaimTakenError } from "../ledger/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
 import type { AdminServices } from "../protocols/admin/index.ts";
+import { inPortLayers } from "./pipeline.ts";
 import type { Stores } from "./stores.ts";
 
 /** The parts of a host's kernel. */
@@ -39,7 +29,7 @@ export interface HostKernelOptions {
   makeOwnTools?: ((services: FileServices, stores: Stores) => ToolHandler[]) | undefined;
   providers: readonly ToolProvider[];
   resources: readonly ResourceProvider[];
-  /** Whether what happens is traced. Otherwise nothing stands between the kernel and its ports. */
+  /** Whether what happens is traced. */
   isTraced: boolean;
   /** How long a tool call may take, and how much it may return. */
   limits: Config["tools"];
@@ -59,33 +49,48 @@ export function createHostKernel(options: HostKernelOptions): {
   const { makeOwnTools = fileAndMessageTools } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
   const offered = [escalationTool(), ...makeOwnTools(fileServices, stores), ...tools];
-  const audit = countAuditEvents(stores.audit, metrics);
-  const ledger = countDecisions(stores.decisions, metrics);
-  const allResources = [fileProvider(fileServices), ...resources];
+  const { audit, ledger, ...called } = inPortLayers(
+    {
+      audit: stores.audit,
+      ledger: stores.decisions,
+      tools: offered,
+      toolProviders: providers,
+      resources: [fileProvider(fileServices), ...resources],
+    },
+    metrics,
+    isTraced,
+  );
   /** What decisions rest on besides grants, and what can be listed. */
-  const looks = {
+  const readPorts = {
     usage: stores.usage,
     permits: stores.permits,
-    tools: isTraced ? offered.map(traceTool) : offered,
-    toolProviders: isTraced ? providers.map(traceMcpServer) : providers,
+    tools: called.tools,
+    toolProviders: called.toolProviders,
     onPortError: (error: unknown, failure: PortFailure) =>
-      log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
+      log.error(
+        { ...failure, ...portErrorFacts(error, failure) },
+        "could not use port, will refuse or fail what needs it",
+      ),
   };
   const kernel: Kernel = createKernel({
-    ...looks,
+    ...readPorts,
     grants: stores.grants,
     namespaceSettings: stores.settings,
     access,
     escalations: stores.escalations,
-    audit: isTraced ? traceAuditedDecisions(audit) : audit,
-    ledger: isTraced ? traceDecisions(ledger) : ledger,
+    audit,
+    ledger,
     messages: messageTransport(stores.messages),
-    resources: isTraced ? allResources.map(traceResources) : allResources,
+    resources: called.resources,
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
     onAuditError(error, { type, id }) {
-      // A call whose id is taken is answered from what is kept of it.
-      if (!(error instanceof ClaimTakenError)) log.error({ type, id, ...errorFacts(error) }, "audit event not kept");
+      // A call whose id is taken is answered with its stored result, and one that was decided on what is outdated is tried again.
+      if (!(error instanceof ClaimTakenError || error instanceof OutdatedReadsError))
+        log.error(
+          { type, id, ...errorFacts(error) },
+          "could not store audit event, will refuse what has not happened yet",
+        );
     },
   });
   const namespaces = [
@@ -93,7 +98,8 @@ export function createHostKernel(options: HostKernelOptions): {
     ...providers.flatMap((provider) => provider.namespaces),
   ];
   const ownTools = offered.map(({ descriptor }) => descriptor.name);
-  const readOnlyKernel: AdminServices["readOnlyKernel"] = (grants) => createKernel({ ...looks, grants, audit: "none" });
+  const readOnlyKernel: AdminServices["readOnlyKernel"] = (grants) =>
+    createKernel({ ...readPorts, grants, audit: "none" });
   const toolNamespaces = [...new Set(namespaces)].toSorted();
   return { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions: resourceActionsOf(offered, providers) };
 }

@@ -17,7 +17,10 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { name: "a host on SQLite without MCP loads neither PostgreSQL's driver nor MCP's library", loaded: [] },
+  {
+    name: "a host on SQLite without MCP loads neither PostgreSQL's driver nor the libraries of MCP and of models",
+    loaded: [],
+  },
   { name: "PostgreSQL's driver is loaded for a PostgreSQL", kind: "postgres", loaded: ["pg"] },
   { name: "MCP's library for servers is loaded for the first MCP client", path: "/mcp", loaded: [server] },
   {
@@ -49,6 +52,6 @@ for (const { name, kind = "sqlite", path = "/health", config, loaded } of rows) 
     });
     const files = readdirSync(coverage).map((report) => readFileSync(join(coverage, report), "utf8"));
     const isLoaded = (library: string) => files.some((text) => text.includes(`/node_modules/${library}/`));
-    expect([client, server, "pg"].filter(isLoaded)).toEqual(loaded);
+    expect([client, server, "pg", "ai"].filter(isLoaded)).toEqual(loaded);
   });
 }

@@ -1,9 +1,9 @@
 import type { ServiceApi } from "turnpike/http";
 import { type BearerChoice, createBearerContexts, findBearer, type OperatorPorts } from "../access/index.ts";
-import { createReportScheduler, fixedLimits } from "../base/index.ts";
+import { createReportScheduler, fixedLimits } from "../shared/index.ts";
 import { serveProtocol, type ServedProtocol, type StreamSlots } from "../front/index.ts";
-import { createLiveTenants } from "../live/index.ts";
-import { errorFacts, type Log, type Metrics } from "../observe/index.ts";
+import { createLiveTenants, type LiveOptions } from "../events/index.ts";
+import { errorFacts, type Log, type Metrics } from "../telemetry/index.ts";
 import { adminProtocol, type AdminServices } from "../protocols/admin/index.ts";
 import { metricsPage } from "../protocols/pages/index.ts";
 import type { Stores } from "./stores.ts";
@@ -16,6 +16,8 @@ interface ManagementParts
   stores: Stores;
   /** The service with every layer that a request with a credential passes. */
   api: ServiceApi;
+  /** The tools of MCP servers of a tenant that are withdrawn. */
+  withdrawnTools: LiveOptions["withdrawnTools"];
   /** How many streams of events one credential may have open. */
   maxStreams: number;
   streamSlots: StreamSlots;
@@ -25,13 +27,15 @@ interface ManagementParts
 
 /** The management API, with what operators follow and try. */
 export function openManagement(parts: ManagementParts): { protocol: ServedProtocol; close(): Promise<void> } {
-  const { stores, api, maxStreams, streamSlots, clock, metrics, log } = parts;
+  const { stores, api, withdrawnTools, maxStreams, streamSlots, clock, metrics, log } = parts;
   const { credentials, sessions, audit, settings, tenants } = stores;
   const live = createLiveTenants({
     stores,
+    withdrawnTools,
     clock,
     maxStreams,
-    onFailure: (error, tenant) => log.error({ tenant, ...errorFacts(error) }, "events not read; readers wait"),
+    onFailure: (error, tenant) =>
+      log.error({ tenant, ...errorFacts(error) }, "could not read events, will retry while readers wait"),
   });
   const { reports: atOnce, waitingReports, reportWaitMs } = fixedLimits;
   const reports = createReportScheduler(
@@ -43,7 +47,11 @@ export function openManagement(parts: ManagementParts): { protocol: ServedProtoc
   const trials = {
     api,
     bearerOf: (choice: BearerChoice, traceId: string) => findBearer(bearers, choice, traceId),
-    onLateError: (error: unknown) => log.error(errorFacts(error), "turn of an operator's trial failed"),
+    onLateError: (error: unknown) =>
+      log.error(
+        errorFacts(error),
+        "could not run turn of an operator's trial to its end, its state says how far it came",
+      ),
   };
   const { originOf, rateLimit, onAuditError } = parts;
   const operators = { credentials, sessions, audit, originOf, rateLimit, clock, onAuditError };

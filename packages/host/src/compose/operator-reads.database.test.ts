@@ -8,23 +8,23 @@ import { openStores, type Stores } from "./stores.ts";
 const tenant = "tenant-1";
 const files = { namespaceId: tenant, owner: alice };
 
-/** Reads whose time grows with what the host has kept. */
+/** Reads whose time grows with what the host has stored. */
 const reads: { name: string; read(stores: Stores): Promise<unknown> }[] = [
   { name: "grants", read: ({ grants }) => grants.list(tenant, { limit: 9 }) },
   { name: "what was derived from a grant", read: ({ grants }) => grants.descendants(tenant, "grant-1", 9) },
-  { name: "one grant", read: ({ grants }) => grants.findKept(tenant, "grant-1") },
+  { name: "one grant", read: ({ grants }) => grants.findStored(tenant, "grant-1") },
   { name: "grants by their ids", read: ({ grants }) => grants.findAll(tenant, ["grant-1"]) },
-  { name: "grants by their ids as they are kept", read: ({ grants }) => grants.findAllKept(tenant, ["grant-1"]) },
+  { name: "grants by their ids as they are stored", read: ({ grants }) => grants.findAllStored(tenant, ["grant-1"]) },
   { name: "how often grants were used", read: ({ usage }) => usage.usedOf(tenant, ["grant-1"]) },
   { name: "credentials", read: ({ credentials }) => credentials.list({ namespaceId: tenant, limit: 9 }) },
   { name: "escalations", read: ({ escalations }) => escalations.list(tenant, { limit: 9, now }) },
   { name: "turns of every tenant", read: ({ turns }) => turns.listAll({ limit: 9 }) },
-  { name: "one turn of anybody", read: ({ turns }) => turns.findBy(tenant, "turn-1") },
+  { name: "one turn of any actor", read: ({ turns }) => turns.findBy(tenant, "turn-1") },
   { name: "one turn of an actor", read: ({ turns }) => turns.findBy(tenant, "turn-1", assistant) },
   { name: "how many escalations wait", read: ({ escalations }) => escalations.countPending(now) },
   { name: "how many messages wait", read: ({ messages }) => messages.countUnacknowledged() },
   { name: "audit events", read: ({ audit }) => audit.list(tenant, { limit: 9, outcome: "denied" }) },
-  { name: "a trail that is verified", read: ({ audit }) => audit.verify(tenant) },
+  { name: "an audit log that is verified", read: ({ audit }) => audit.verify(tenant) },
   {
     name: "files that have a word",
     read: (stores) => stores.files.match(files, [], { words: ["one"], prefix: "two" }, new AbortController().signal),
@@ -36,14 +36,14 @@ describe.each(databaseKinds)("on %s", (kind) => {
 
   test.each(reads)("operators read $name on connections of their own, which no call waits for", async ({ read }) => {
     const working = await open();
-    const kept = openStores(working);
-    await kept.audit.record(auditEvent("event-1", { namespaceId: tenant }));
-    if ((await kept.turns.findBy(tenant, "turn-1")) === undefined) {
-      const pen = await beginTurn(kept.turns, turnToBegin(tenant, "turn-1"));
-      await pen.write([...eventEntries(0, 3), endedEntry("turn-1")], progress);
+    const stores = openStores(working);
+    await stores.audit.record(auditEvent("event-1", { namespaceId: tenant }));
+    if ((await stores.turns.findBy(tenant, "turn-1")) === undefined) {
+      const writer = await beginTurn(stores.turns, turnToBegin(tenant, "turn-1"));
+      await writer.write([...eventEntries(0, 3), endedEntry("turn-1")], progress);
     }
-    const [calls, operators] = [recordStatements(working), recordStatements({ ...working, db: working.reports })];
-    await read(openStores({ ...calls.database, reports: operators.database.db }));
+    const [calls, operators] = [recordStatements(working), recordStatements({ ...working, db: working.reporting })];
+    await read(openStores({ ...calls.database, reporting: operators.database.db }));
     expect(operators.statements.length).toBeGreaterThan(0);
     expect(calls.statements).toEqual([]);
   });

@@ -1,8 +1,33 @@
 import type { DiscoveryContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
+import type {
+  AuditSink,
+  DecisionLedger,
+  Kernel,
+  ResourceProvider,
+  ToolHandler,
+  ToolProvider,
+  TurnScope,
+} from "turnpike/kernel";
+import type { RuntimePlugin } from "turnpike/runtime";
 import { type HostAccessGuard, limitSenders, recordOf } from "../access/index.ts";
-import { protectFromReplay, type ReplayStore } from "../ledger/index.ts";
-import { errorFacts, type Log, measureTurns, type Metrics, traceTurns, type Tracing } from "../observe/index.ts";
+import { type LossStore, protectFromReplay, refuseOnLoss, type ReplayStore } from "../ledger/index.ts";
+import {
+  countAuditEvents,
+  countDecisions,
+  errorFacts,
+  type Log,
+  measureTurns,
+  type Metrics,
+  traceAuditedDecisions,
+  traceDecisions,
+  traceMcpServer,
+  traceResources,
+  traceSteps,
+  traceTool,
+  traceTurns,
+  type Tracing,
+} from "../telemetry/index.ts";
 import { hideNamespaces } from "../tool-namespaces/index.ts";
 import {
   answerKnownTurns,
@@ -10,14 +35,21 @@ import {
   type TurnEngine,
   type TurnJournalStore,
   type TurnSlots,
+  type OutdatedHost,
+  writeEventsWithTurns,
 } from "../turns/index.ts";
+import type { Stores } from "./stores.ts";
+
+// Everything that this host puts around operations and ports, the outermost first. Nothing is wrapped elsewhere.
 
 /** What the layers around the service use. */
 export interface PipelineParts {
-  access: HostAccessGuard;
+  access: Pick<HostAccessGuard, "watchTurns">;
   slots: TurnSlots;
   replay: ReplayStore;
+  losses: Pick<LossStore, "requireWhole">;
   turns: TurnJournalStore;
+  outdated: OutdatedHost;
   isHidden: Parameters<typeof hideNamespaces>[1];
   metrics: Metrics;
   tracing?: Tracing | undefined;
@@ -27,31 +59,132 @@ export interface PipelineParts {
   onSlotError(error: unknown): void;
 }
 
-type Layer = (api: ServiceApi) => ServiceApi;
-
-/** The outermost layer is first. Each layer sees a call before those below it. */
-function within(layers: readonly Layer[], service: ServiceApi): ServiceApi {
-  return layers.reduceRight((api, layer) => layer(api), service);
+/** One thing that is done around operations. An operation that is not named passes it by. */
+export interface Layer {
+  name: string;
+  wraps: readonly (keyof ServiceApi)[];
+  wrap(api: ServiceApi): ServiceApi;
 }
 
-/** The service with every layer that this host puts around a run of a turn, the first one and those that go on. */
-export function createRuns(service: ServiceApi, parts: PipelineParts): ServiceApi {
-  const { access, slots, isHidden, metrics, tracing, onSlotError } = parts;
-  return within(
-    [
-      (api) =>
-        limitTurns(api, {
-          slots,
-          credentialOf: (call) => recordOf(call)?.facts.credentialId,
-          onError: onSlotError,
+const effects = ["invokeTool", "invokeResource", "sendMessage"] as const;
+
+/** The layers around an operation that a caller asks for. Those around runs of turns are inside them. */
+export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, "watch"> }): Layer[] {
+  const { replay, losses, turns, engine, outdated, unavailable, log } = parts;
+  const begun = [...effects, "executeTurn"] as const;
+  return [
+    // The first: what a host finishes that is too old for its database includes that its result is stored.
+    { name: "refuse what is new when too old", wraps: begun, wrap: (api) => outdated.refuseNew(api, begun) },
+    { name: "say which servers are away", wraps: ["listTools"], wrap: (api) => sayUnavailable(api, unavailable) },
+    // Above all that takes an id, and above what answers from memory: nothing is known of the ids of the lost time.
+    {
+      name: "refuse on a database that went back",
+      wraps: begun,
+      wrap: (api) => refuseOnLoss(api, losses),
+    },
+    // Above replay protection, so that no caller is shown the result of a turn that they could not have started.
+    { name: "limit senders", wraps: ["executeTurn"], wrap: limitSenders },
+    // Above the limits of turns: a repeated request needs no slot, and a turn that finds none leaves its id free.
+    { name: "answer known turns", wraps: ["executeTurn"], wrap: (api) => answerKnownTurns(api, turns) },
+    {
+      name: "protect from replay",
+      wraps: effects,
+      wrap: (api) =>
+        protectFromReplay(api, {
+          store: replay,
+          isClaimMadeByApi: true,
+          onReplay(_key, call) {
+            const record = recordOf(call);
+            if (record !== undefined) record.headers["idempotency-replayed"] = "true";
+          },
+          onStoreError: (error, { kind, id }) =>
+            log.error({ kind, id, ...errorFacts(error) }, "could not store result for replay, will retry"),
         }),
-      access.watchTurns,
-      (api) => measureTurns(api, metrics),
-      (api) => (tracing === undefined ? api : traceTurns(api, tracing)),
-      (api) => hideNamespaces(api, isHidden),
-    ],
-    service,
-  );
+    },
+    { name: "wait for turns when the host stops", wraps: ["executeTurn"], wrap: engine.watch },
+  ];
+}
+
+/** The layers around the operations, which every run of a turn passes: its first run, and each run that resumes it. */
+export function runLayers(parts: PipelineParts): Layer[] {
+  const { access, slots, outdated, isHidden, metrics, tracing, onSlotError } = parts;
+  const credentialOf: Parameters<typeof limitTurns>[1]["credentialOf"] = (call) => recordOf(call)?.facts.credentialId;
+  const traced: Layer[] =
+    tracing === undefined
+      ? []
+      : [{ name: "trace turns", wraps: ["executeTurn"], wrap: (api) => traceTurns(api, tracing) }];
+  return [
+    { name: "watch for turns under way", wraps: ["executeTurn"], wrap: outdated.watchRuns },
+    {
+      name: "limit turns",
+      wraps: ["executeTurn"],
+      wrap: (api) => limitTurns(api, { slots, credentialOf, onError: onSlotError }),
+    },
+    { name: "watch the access of turns", wraps: ["executeTurn"], wrap: access.watchTurns },
+    { name: "measure turns", wraps: ["executeTurn"], wrap: (api) => measureTurns(api, metrics) },
+    ...traced,
+    {
+      name: "hide namespaces",
+      wraps: ["listToolNamespaces", "updateToolNamespaces"],
+      wrap: (api) => hideNamespaces(api, isHidden),
+    },
+    { name: "write events with turns", wraps: ["executeTurn"], wrap: writeEventsWithTurns },
+  ];
+}
+
+/** The service inside these layers, of which each sees a call before those behind it. */
+export function inLayers(layers: readonly Layer[], service: ServiceApi): ServiceApi {
+  return layers.reduceRight((api, layer) => inLayer(layer, api), service);
+}
+
+function inLayer({ wraps, wrap }: Layer, api: ServiceApi): ServiceApi {
+  const wrapped = wrap(api);
+  return { ...api, ...Object.fromEntries(wraps.map((operation) => [operation, wrapped[operation]])) };
+}
+
+/** The ports of the kernel that have layers. */
+interface LayeredPorts {
+  audit: AuditSink;
+  ledger: DecisionLedger;
+  tools: readonly ToolHandler[];
+  toolProviders: readonly ToolProvider[];
+  resources: readonly ResourceProvider[];
+}
+
+/** The ports of the kernel in layers that count and, if tracing is on, trace what goes through them. */
+export function inPortLayers(ports: LayeredPorts, metrics: Metrics, isTraced: boolean): LayeredPorts {
+  const audit = countAuditEvents(ports.audit, metrics);
+  const ledger = countDecisions(ports.ledger, metrics);
+  if (!isTraced) return { ...ports, audit, ledger };
+  return {
+    audit: traceAuditedDecisions(audit),
+    ledger: traceDecisions(ledger),
+    tools: ports.tools.map(traceTool),
+    toolProviders: ports.toolProviders.map(traceMcpServer),
+    resources: ports.resources.map(traceResources),
+  };
+}
+
+/**
+ * The kernel that turns run on: it tries a call of a turn again that was decided on what is outdated. INVARIANT: such a call was not
+ * carried out, because its decision is written first.
+ */
+export function attemptCalls(kernel: Kernel, attempt: Stores["attempt"]): Kernel {
+  return {
+    ...kernel,
+    async admitTurn(context, turn, options) {
+      const admission = await kernel.admitTurn(context, turn, options);
+      if (admission.kind === "refused") return admission;
+      const { scope } = admission;
+      const invokeTool: TurnScope["invokeTool"] = (...call) => attempt(() => scope.invokeTool(...call));
+      return { kind: "admitted", scope: Object.create(scope, { invokeTool: { value: invokeTool } }) as TurnScope };
+    },
+  };
+}
+
+/** A runtime with what is traced of it. */
+export function inRuntimeLayers(runtime: RuntimePlugin, isTraced: boolean): RuntimePlugin {
+  return isTraced ? traceSteps(runtime) : runtime;
 }
 
 /** The same api, which says beside a list of tools which servers it would have more of if they were there. */
@@ -66,31 +199,4 @@ function sayUnavailable(api: ServiceApi, unavailable: PipelineParts["unavailable
       return tools;
     },
   };
-}
-
-/** The service with every layer that this host puts around an operation that somebody asks for. */
-export function createPipeline(runs: ServiceApi, parts: PipelineParts & { engine: TurnEngine }): ServiceApi {
-  const { replay, turns, engine, unavailable, log } = parts;
-  return within(
-    [
-      (api) => sayUnavailable(api, unavailable),
-      // Above replay protection, so that nobody is shown the result of a turn that they could not have started.
-      (api) => limitSenders(api),
-      // Above the limits of turns: whoever asks again needs no slot, and a turn that finds none leaves its id free.
-      (api) => answerKnownTurns(api, turns),
-      (api) =>
-        protectFromReplay(api, {
-          store: replay,
-          isClaimKeptByApi: true,
-          onReplay(_key, call) {
-            const record = recordOf(call);
-            if (record !== undefined) record.headers["idempotency-replayed"] = "true";
-          },
-          onStoreError: (error, { kind, id }) =>
-            log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
-        }),
-      (api) => engine.watch(api),
-    ],
-    runs,
-  );
 }

@@ -1,14 +1,15 @@
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../test/databases.ts";
 import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
 import { envelope } from "../../test/counting-api.ts";
-import { beginTurn, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
+import { beginTurn, endedEntry, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
 import { removeOldEscalations } from "../retention/old-escalations.ts";
-import { openOutbox, type Webhook } from "../notify/index.ts";
+import { createEscalationClosing, type EscalationClosing } from "../escalations/index.ts";
+import { openOutbox, type Webhook } from "../webhooks/index.ts";
 import { forgetEndedTurns } from "../retention/old-turns.ts";
-import type { Database } from "../storage/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
 import { ChosenDriver } from "../storage/sqlite/choose-driver.ts";
 import type { GrantScope } from "turnpike/kernel";
 import { requireRoom } from "../turns/journal/open-turns.ts";
@@ -32,11 +33,21 @@ const heading = JSON.stringify({
   agent: assistant,
   actor: "agent:assistant",
 });
+const triedHeading = JSON.stringify({
+  ...(JSON.parse(heading) as object),
+  triedBy: { actor: alice, credential: "operator-1" },
+});
 /** Of a hundred turns, two run and one waits. */
 const turnStatus = sql`case when i % 100 < 2 then 'running' when i % 100 = 2 then 'waiting' when i % 100 < 10 then 'failed'
   when i % 100 < 11 then 'cancelled' else 'succeeded' end`;
 
-/** Rows enough for PostgreSQL to prefer an index that is there. SQLite plans without looking at them. */
+/** Rows enough for PostgreSQL to prefer an index that is there. SQLite plans without reading them. */
+/** Closes escalations in a transaction. */
+const closing =
+  (close: (closed: EscalationClosing, transaction: Transaction<Schema>) => Promise<unknown>) =>
+  (_stores: Stores, { db }: Database): Promise<unknown> =>
+    db.transaction().execute((transaction) => close(createEscalationClosing(), transaction));
+
 async function fill({ db, kind }: Database): Promise<void> {
   const at = sql`'2026-01-01T' || substr(cast(100000 + i as text), 2, 2) || ':00:00.000Z'`;
   for (const filling of [
@@ -60,13 +71,19 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into credentials (id, namespace_id, secret_hash, access, actor, created_at)
       select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, 'agent:agent-' || i % 100, ${now}
       from ${series(10_000)}`,
-    sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, place, permit_expires_at, content)
+    sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, place, permit_expires_at, content,
+        grant_id, credential_id, execution_id)
       select 'tenant-1', 'q' || i, 'ask-' || i, 'agent:agent-' || i % 200,
         case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
-        ${at}, case when i % 2 = 0 then 'place-' || i % 100 end, case when i % 100 = 1 then ${at} end, ${content}
+        ${at}, case when i % 2 = 0 then 'place-' || i % 100 end, case when i % 100 = 1 then ${at} end, ${content},
+        'grant-' || i, 'credential-' || i, 'turn-' || i
       from ${series(10_000)}`,
     sql`insert into escalation_answers (credential_id, namespace_id, escalation_id)
       select 'operator-1', namespace_id, id from escalations`,
+    sql`insert into grant_makers (namespace_id, grant_id, credential_id)
+      select namespace_id, id, 'operator-' || length(id) from grants`,
+    sql`insert into sessions (id, secret_hash, credential_id, credential_hash, created_at, expires_at)
+      select 'session-' || i, 'hash', 'credential-' || i % 500, 'hash', ${at}, '2026-01-02' from ${series(10_000)}`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
@@ -76,7 +93,7 @@ async function fill({ db, kind }: Database): Promise<void> {
       select 't' || (100000 + i), case when i % 20 = 0 then 'tenant-' || (i % 100) else 'tenant-1' end,
         'agent:agent-' || (i % 200), 'turn-' || (i / 2), 'print', 1, ${turnStatus},
         case when i % 200 = 0 then i % 7 when i % 200 = 1 then null end, 1,
-        ${heading}, ${content}, null,
+        case when i % 1000 = 1 then ${triedHeading} else ${heading} end, ${content}, null,
         case when i % 100 > 2 then '{}' end, 0, 0, 0, 2, 2, ${at}, ${at}, case when i % 100 > 2 then ${at} end
       from ${series(20_000)}`,
     sql`insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
@@ -97,6 +114,9 @@ async function fill({ db, kind }: Database): Promise<void> {
       select 'hook-' || (i % 16), 'old_' || i, 'tenant-' || (i % 50), 'decision.denied', ${content}, ${at},
         case when i % 100 = 0 then 'failed' else 'delivered' end, 1, ${at}
       from ${series(20_000)}`,
+    sql`insert into mcp_pins (server, tool, hash, definition, pinned_at, pinned_by, withdrawn_hash, withdrawn_at)
+      select 'server-' || (i % 50), 'tool-' || i, 'hash', ${content}, ${at}, 'service:host',
+        case when i % 500 = 1 then 'other' end, case when i % 500 = 1 then ${at} end from ${series(5000)}`,
   ])
     await filling.execute(db);
   if (kind === "postgres") await sql`vacuum analyze`.execute(db);
@@ -132,20 +152,20 @@ const calls: Row[] = [
     plan: ["grants_by_holder", "sorted"],
   },
   {
-    name: "the grants of an actor, whoever issued them",
+    name: "the grants of an actor, of any issuer",
     run: ({ grants }) => grants.load({ ...held, authority: undefined } as unknown as GrantScope, neverAborted),
     plan: ["grants_by_subject", "sorted"],
     onPostgres: ["grants_by_holder", "sorted"],
   },
   {
-    name: "the grants of an actor at a moment that has passed",
-    run: ({ grants }) => grants.loadKept(held),
+    name: "the grants of an actor at an instant that has passed",
+    run: ({ grants }) => grants.loadStored(held),
     plan: ["grants_by_holder", "sorted"],
   },
   { name: "a grant", run: ({ grants }) => grants.find(tenant, "grant-1"), plan: ["grants_pkey"] },
   {
     name: "a credential",
-    run: ({ credentials }) => credentials.stands("credential-1", new Date(now)),
+    run: ({ credentials }) => credentials.isValidAt("credential-1", new Date(now)),
     plan: ["credentials_pkey"],
   },
   {
@@ -198,10 +218,9 @@ const calls: Row[] = [
     plan: ["escalations_by_ask", "escalations_open", "escalations_waiting"],
   },
   {
-    name: "a question about an act",
+    name: "an escalation about an act",
     run: ({ permits }) => permits.ask(context(), { hash: "ask-3", act, request, grantId: "grant-1" }),
-    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting"],
-    onPostgres: ["escalations_by_ask", "escalations_by_end", "escalations_waiting"],
+    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting", "grants_pkey"],
   },
   {
     name: "what was said about an act",
@@ -238,12 +257,75 @@ const calls: Row[] = [
       await (await beginTurn(turns, turnToBegin(tenant, "new"))).write(eventEntries(), progress);
     },
     plan: ["turns_by_key", "turns_open", "turns_pkey"],
-    onPostgres: ["audit_heads_pkey", "replay_pkey", "sorted", "turns_by_key", "turns_pkey"],
+    onPostgres: [
+      "audit_heads_pkey",
+      "escalations_of_turn",
+      "escalations_pkey",
+      "replay_pkey",
+      "sorted",
+      "turn_questions_by_id",
+      "turns_by_key",
+      "turns_pkey",
+    ],
+  },
+  {
+    name: "a turn that ends",
+    async run({ turns }) {
+      await (await beginTurn(turns, turnToBegin(tenant, "ends"))).write([endedEntry("ends")], progress);
+    },
+    plan: ["escalations_of_turn", "turn_questions_by_id", "turns_by_key", "turns_open", "turns_pkey"],
+    onPostgres: [
+      "audit_heads_pkey",
+      "escalations_of_turn",
+      "escalations_pkey",
+      "replay_pkey",
+      "sorted",
+      "turn_questions_by_id",
+      "turns_by_key",
+      "turns_pkey",
+    ],
   },
   {
     name: "what the turns of an actor that have not ended hold",
     run: (_stores, database) => requireRoom(database, newTurnRow(turnToBegin(tenant, "new"), undefined, noLimit)),
     plan: ["turns_open"],
+  },
+  {
+    name: "the turns of an agent's credential that have not ended",
+    run: ({ turns }) =>
+      turns.listOpenOf(
+        { id: "credential-1", namespaceId: tenant, access: { actor: agent } },
+        { after: "t110000", limit: 9 },
+      ),
+    plan: ["sorted", "turns_open"],
+  },
+  {
+    name: "the turns that an operator tries and that have not ended",
+    run: ({ turns }) =>
+      turns.listOpenOf(
+        { id: "operator-1", namespaceId: "operators", access: { actor: user, admin: true } },
+        { after: "t110000", limit: 9 },
+      ),
+    plan: ["turns_tried"],
+  },
+  {
+    name: "the sessions that use a credential",
+    run: ({ sessions }) => sessions.listOpen("credential-1", new Date(now), { after: "session-1", limit: 9 }),
+    plan: ["credentials_pkey", "sessions_by_credential", "sorted"],
+  },
+  {
+    name: "a page of the grants that were made with a credential",
+    run: ({ grants }) =>
+      grants.listMade("operator-9", now, { after: { namespace_id: tenant, id: "grant-15" }, limit: 9 }),
+    plan: ["grant_makers_by_credential", "grants_pkey"],
+  },
+  { name: "who made a grant", run: ({ grants }) => grants.findMaker(tenant, "grant-7"), plan: ["grant_makers_pkey"] },
+  {
+    name: "a page of what the answers of a credential left behind",
+    run: ({ escalations }) =>
+      escalations.answersOf("operator-1", now, { after: { namespace_id: tenant, escalation_id: "q5" }, limit: 9 }),
+    plan: ["escalation_answers_pkey", "escalations_by_status"],
+    onPostgres: ["escalation_answers_pkey", "escalations_pkey"],
   },
   { name: "a turn", run: ({ turns }) => turns.find(turnOf), plan: ["turn_entries_pkey", "turns_by_key"] },
   {
@@ -264,11 +346,11 @@ const calls: Row[] = [
   {
     name: "a turn that is cancelled",
     run: ({ turns }) => turns.cancel(turnKey(tenant, "new")),
-    plan: ["turn_questions_pkey", "turns_by_key", "turns_pkey"],
+    plan: ["escalations_of_turn", "turn_questions_by_id", "turn_questions_pkey", "turns_by_key", "turns_pkey"],
   },
   { name: "turns that were cancelled here", run: ({ turns }) => turns.cancelled(), plan: ["turns_running"] },
   {
-    name: "turns that nobody runs",
+    name: "turns that no host runs",
     run: ({ turns }) => turns.unattended(9),
     plan: ["turns_by_status", "turns_running"],
     onPostgres: ["in the order of turns_running", "turns_of_tenant_by_status", "turns_running"],
@@ -280,7 +362,7 @@ const calls: Row[] = [
     onPostgres: ["turn_entries_pkey", "turns_by_status", "turns_pkey"],
   },
   {
-    name: "turns whose question is answered",
+    name: "turns whose escalation is answered",
     run: ({ turns }, { db }) =>
       db
         .transaction()
@@ -290,7 +372,7 @@ const calls: Row[] = [
     plan: ["turn_questions_by_id", "turn_questions_pkey", "turns_pkey"],
   },
   {
-    name: "turns whose question expired",
+    name: "turns whose escalation expired",
     run: ({ turns }) => turns.wakeExpired("2026-01-01T00:30", 9),
     plan: ["escalations_pkey", "turn_questions_by_expiry", "turn_questions_pkey", "turns_pkey"],
   },
@@ -323,6 +405,27 @@ const calls: Row[] = [
     name: "how many denials wait for a webhook",
     run: (_stores, database) => openOutbox(database).countOf(webhook, "decision.denied"),
     plan: ["outbox_by_type"],
+  },
+  {
+    name: "escalations that a revoked grant carries, or one that was derived from it",
+    run: closing((closed, transaction) => closed.ofGrants(transaction, tenant, ["grant-4999"], now)),
+    plan: ["escalations_carried", "escalations_pkey", "grants_pkey"],
+    onPostgres: ["escalations_by_status", "escalations_carried", "grants_pkey"],
+  },
+  {
+    name: "escalations that were made with a revoked credential",
+    run: closing((closed, transaction) => closed.ofCredential(transaction, "credential-5100", now)),
+    plan: ["escalations_asked_with", "escalations_pkey"],
+    onPostgres: ["escalations_asked_with", "escalations_by_status"],
+  },
+  {
+    name: "escalations of a turn that is cancelled",
+    run: closing((closed, transaction) => {
+      const turn = { namespace_id: tenant, execution_id: "turn-5000", actor: "agent:agent-0", escalations: ["q5100"] };
+      return closed.ofCancelledTurn(transaction, turn, now);
+    }),
+    plan: ["escalations_of_turn", "escalations_pkey", "turn_questions_by_id", "turns_by_key"],
+    onPostgres: ["escalations_by_status", "escalations_of_turn", "turn_questions_by_id", "turns_by_key"],
   },
   {
     name: "escalations that expired unanswered",
@@ -368,7 +471,7 @@ const reads: Row[] = [
   {
     name: "what a search finds by its whole name",
     async run({ credentials, escalations, grants }) {
-      await grants.findKept(tenant, "grant-1");
+      await grants.findStored(tenant, "grant-1");
       await credentials.find("credential-1");
       await escalations.find(tenant, "q1", now);
     },
@@ -451,9 +554,9 @@ const reads: Row[] = [
     plan: ["turn_entries_pkey", "turns_by_key"],
   },
   {
-    name: "turns that missed the answer to their question",
+    name: "turns that missed the answer to their escalation",
     run: ({ turns }) => turns.wakeMissed(9),
-    // The table has the questions of turns that wait, and no others.
+    // The table has the escalations of turns that wait, and no others.
     plan: ["all of turn_questions", "escalations_pkey", "turn_questions_pkey", "turns_pkey"],
   },
   { name: "escalations", run: escalationPages(), plan: ["escalations_pkey"] },
@@ -477,7 +580,7 @@ const reads: Row[] = [
     plan: ["turns_ended", "turns_of_tenant_by_status"],
   },
   {
-    name: "turns that were running a moment ago",
+    name: "turns that were running an instant ago",
     run: ({ turns }) => turns.findLive(["t100001", "t100002"]),
     plan: ["turns_pkey"],
   },
@@ -531,7 +634,7 @@ const reads: Row[] = [
     plan: ["audit_by_trace"],
   },
   {
-    name: "audit events by what stands in them",
+    name: "audit events by their content",
     run: auditPages({
       tool: "files.read",
       grant: "grant-1",
@@ -540,11 +643,11 @@ const reads: Row[] = [
       resource: request.resource,
     }),
     plan: ["audit_by_time"],
-    // It sorts no more than the rows that a page looks at.
+    // It sorts no more than the rows that a page reads.
     onPostgres: ["audit_by_time", "sorted"],
   },
   {
-    name: "audit events of an actor by what stands in them",
+    name: "audit events of an actor by their content",
     run: auditPages({ actor: agent, grant: "grant-1", ...times }),
     plan: ["audit_by_actor"],
   },
@@ -578,13 +681,13 @@ const reads: Row[] = [
     plan: ["outbox_by_message", "webhook_history_by_message"],
   },
   {
-    name: "a trail that is verified",
+    name: "an audit log that is verified",
     run: ({ audit }) => audit.verify(tenant),
     plan: ["audit_by_strand", "audit_heads_pkey", "audit_pkey"],
     onPostgres: ["audit_heads_pkey", "audit_pkey"],
   },
   {
-    name: "signed heads that are looked for on a trail",
+    name: "signed heads that are searched for in an audit log",
     run: ({ audit }) =>
       audit.findBreak(
         tenant,
@@ -594,15 +697,15 @@ const reads: Row[] = [
   },
   {
     name: "whether a tenant is known",
-    run: ({ audit }) => audit.isKnown("nobody"),
+    run: ({ audit }) => audit.isKnown("unknown"),
     plan: ["audit_by_time", "audit_heads_pkey", "credentials_by_tenant", "grants_pkey"],
   },
   {
-    name: "heads of trails",
+    name: "heads of audit logs",
     run: ({ audit }) => audit.listHeads({ namespaceId: "tenant-5", strand: 0 }, 9),
     plan: ["audit_heads_pkey"],
   },
-  { name: "the heads of a trail", run: ({ audit }) => audit.headsOf(tenant), plan: ["audit_heads_pkey"] },
+  { name: "the heads of an audit log", run: ({ audit }) => audit.headsOf(tenant), plan: ["audit_heads_pkey"] },
   {
     name: "the activity of a tenant",
     run: ({ audit }) => audit.readActivity(tenant, new Date("2026-01-01T02:59:59.000Z")),
@@ -621,6 +724,11 @@ const reads: Row[] = [
     name: "how many escalations wait in some tenants",
     run: ({ escalations }) => escalations.countPendingOf([tenant, "tenant-5"], "2026-01-01T00:30"),
     plan: ["escalations_open"],
+  },
+  {
+    name: "withdrawn tools of MCP servers",
+    run: ({ mcpPins }) => mcpPins.listWithdrawn(["server-1", "server-2"]),
+    plan: ["mcp_pins_withdrawn"],
   },
   {
     name: "how many turns of a tenant run and wait",
@@ -652,8 +760,9 @@ const reads: Row[] = [
   },
 ];
 
-/** Tables of which a host keeps few rows, and those that a query makes of the rows it found. */
-const isSmall = /^all of (names|next_names|held|ended|deleted_tenants|revision|namespace_settings|hosts|pg_database)$/;
+/** Tables of which a host stores few rows, and those that a query makes of the rows it found. */
+const isSmall =
+  /^all of (names|next_names|held|ended|deleted_tenants|revision|database_gaps|namespace_settings|hosts|host_leases|pg_database)$/;
 
 describe.each(databaseKinds)("on %s", (kind) => {
   let planned: PlannedDatabase;

@@ -1,5 +1,4 @@
 import { copyFileSync, existsSync } from "node:fs";
-import { createOperator } from "../access/index.ts";
 import {
   appendRestore,
   auditKeyFile,
@@ -15,23 +14,24 @@ import {
   type SigningKey,
   type VerifyingKey,
 } from "../audit/index.ts";
-import { ConfigError, isPostgres } from "../base/index.ts";
+import { ConfigError, isPostgres, locationOf } from "../shared/index.ts";
 import type { TenantHead } from "../ledger/index.ts";
-import { operatorsTenant } from "../management/index.ts";
+import { operatorsTenant } from "../admin-contract/index.ts";
 import { type Database, openDatabase, openDraft, settleRestored, type Settled } from "../storage/index.ts";
 import type { Config } from "./config.ts";
+import { hostAsOperator } from "./database-history.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 /** How a backup is restored. */
 export interface RestoreOptions {
   file: string;
-  /** Checkpoints that were kept elsewhere. */
+  /** Checkpoints that were stored elsewhere. */
   checkpoint?: string | undefined;
-  /** Whether a database that is there is kept aside. */
+  /** Whether a database that is there is moved aside. */
   isReplaced: boolean;
   /** Whether every token that the host made is revoked. */
   isRevoking: boolean;
-  /** Whether a broken trail is restored all the same. */
+  /** Whether a broken audit log is restored all the same. */
   isBrokenTaken: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface RestoreReport extends Settled {
   /** Where the database from before is. */
   aside: string | undefined;
   rows: number;
-  /** How many rows of the trails are known to be lost, by checkpoints that signed them. */
+  /** How many rows of the audit logs are known to be lost, by checkpoints that signed them. */
   lostRows: number;
   broken: string | undefined;
 }
@@ -52,10 +52,10 @@ const headsPerPage = 500;
 
 /**
  * Restores a backup as the database of a host that is stopped: checks it, makes it safe to go on from, and writes down in the
- * checkpoints that the trails went back.
+ * checkpoints that the audit logs went back.
  */
 export async function restoreBackup(config: Config, options: RestoreOptions): Promise<RestoreReport> {
-  const { database } = config;
+  const database = locationOf(config.database);
   if (isPostgres(database))
     throw new ConfigError("A PostgreSQL is restored with its own tools, such as pg_restore. See docs/guide/backup.md.");
   const [keyFile, ownFile] = [auditKeyFile(config), checkpointFile(config)];
@@ -82,7 +82,7 @@ export async function restoreBackup(config: Config, options: RestoreOptions): Pr
   }
 }
 
-/** Opens the copy, which migrates it, verifies its trails, and changes what must not go on as it was. */
+/** Opens the copy, which migrates it, verifies its audit logs, and changes what must not continue after a restore. */
 async function prepare(path: string, options: RestoreOptions, signed: { key: SigningKey; files: readonly string[] }) {
   const database = await openDatabase(path);
   try {
@@ -91,12 +91,12 @@ async function prepare(path: string, options: RestoreOptions, signed: { key: Sig
     // A backup from before the key was rotated has anchors that the key from then signed.
     const retired = (await Promise.all(signed.files.map((file) => readRetired(file, signed.key)))).flat();
     await signAnchorsAnew(database.db, retired, signed.key);
-    const { rows, broken: why } = await verifyTrails(stores, heads, signed.key);
+    const { rows, broken: why } = await verifyAuditLogs(stores, heads, signed.key);
     const held = await holdAgainst(stores, heads, signed);
     const broken = why ?? held.broken;
     if (broken !== undefined && !options.isBrokenTaken)
       throw new Error(
-        `The audit trail of ${options.file} is broken: ${broken}. Take another backup, or add --accept-broken-trail, ` +
+        `The audit log of ${options.file} is broken: ${broken}. Take another backup, or add --accept-broken-trail, ` +
           "after which `audit verify` goes on saying so.",
       );
     const at = new Date().toISOString();
@@ -122,7 +122,7 @@ async function listHeads({ audit }: Stores): Promise<TenantHead[]> {
   }
 }
 
-async function verifyTrails(
+async function verifyAuditLogs(
   { audit }: Stores,
   heads: readonly TenantHead[],
   key: SigningKey,
@@ -130,9 +130,9 @@ async function verifyTrails(
   let rows = 0;
   for (const tenant of new Set(heads.map(({ namespaceId }) => namespaceId))) {
     const { anchors, broken: forged } = await audit.readAnchors(tenant, key);
-    const trail = await audit.verify(tenant, { anchors });
-    rows += trail.rows;
-    const broken = forged ?? trail.broken;
+    const verdict = await audit.verify(tenant, { anchors });
+    rows += verdict.rows;
+    const broken = forged ?? verdict.broken;
     if (broken !== undefined) return { rows, broken: whyOf(tenant, broken) };
   }
   return { rows };
@@ -151,19 +151,19 @@ async function holdAgainst(
     const restores = createRestores();
     await readCheckpoints(file, beginning, key, (checkpoints) => restores.take(checkpoints));
     await readCheckpoints(file, beginning, key, async (checkpoints) => {
-      const kept = new Map<string, SignedHead[]>();
+      const headsByTenant = new Map<string, SignedHead[]>();
       for (const { sequence: line, at, heads: all } of checkpoints) {
         for (const head of all.filter((one) => !restores.isUndone(line, one))) {
           const behind = head.sequence - (ends.get(nameOf(head)) ?? 0);
           if (behind > 0) lost.set(nameOf(head), Math.max(behind, lost.get(nameOf(head)) ?? 0));
           else
-            kept.set(head.namespaceId, [
-              ...(kept.get(head.namespaceId) ?? []),
+            headsByTenant.set(head.namespaceId, [
+              ...(headsByTenant.get(head.namespaceId) ?? []),
               { ...head, checkpoint: { sequence: line, at } },
             ]);
         }
       }
-      for (const [tenant, signed] of kept) {
+      for (const [tenant, signed] of headsByTenant) {
         const { anchors } = await audit.readAnchors(tenant, key);
         const found = await audit.findBreak(tenant, signed, anchors);
         if (found !== undefined) broken ??= whyOf(tenant, found);
@@ -173,12 +173,10 @@ async function holdAgainst(
   return { lostRows: [...lost.values()].reduce((sum, count) => sum + count, 0), broken };
 }
 
-/** Leaves nothing to happen twice, and says on the operators' trail that a backup was restored. */
+/** Ends what would otherwise happen twice, and records in the operators' audit log that a backup was restored. */
 function makeSafe({ db }: Database, { audit }: Stores, isRevoking: boolean, at: string): Promise<Settled> {
-  const actor = { kind: "service", serviceId: "host" } as const;
-  const who = { id: "host", actor, role: "admin", requestId: crypto.randomUUID() } as const;
   const change = { namespaceId: operatorsTenant, action: "backup.restore" };
-  return createOperator(who, audit, () => {}).change(change, () => settleRestored(db, at, isRevoking));
+  return hostAsOperator(audit, () => {}).change(change, () => settleRestored(db, at, isRevoking));
 }
 
 function whyOf(tenant: string, { why }: Break): string {

@@ -1,5 +1,5 @@
 import type { Checkpoints, SigningKey } from "../audit/index.ts";
-import type { Log } from "../observe/index.ts";
+import type { Log } from "../telemetry/index.ts";
 import {
   auditRetention,
   createRetention,
@@ -25,20 +25,20 @@ interface RetentionParts {
   clock(): Date;
 }
 
-/** What this host removes in the background: what was kept for long enough, and what is left of deleted tenants. */
+/** What this host removes in the background: what is older than its retention, and what is left of deleted tenants. */
 export function openRetention(
   config: Config,
   { database, stores, checkpoints, key, log, clock }: RetentionParts,
 ): { start(): void; removeDeletedTenants(): void; close(): Promise<void> } {
   const { auditDays, auditFolder, endedGrantsDays } = config.retention;
   const folder = exportFolder(config.database, auditFolder);
-  const trails = { database, audit: stores.audit, checkpoints, key, folder, log };
+  const auditLogs = { database, audit: stores.audit, checkpoints, key, folder, log };
   const age = createRetention({
     database,
     tasks: [
       removeEndedGrants(stores.grants, endedGrantsDays),
       ...retentionKinds(config, database, stores.replay).map(removeOld),
-      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
+      ...(auditDays === undefined ? [] : [auditRetention(auditLogs, auditDays)]),
     ],
     log,
     now: () => judgeTime(database, clock(), log),
@@ -46,7 +46,7 @@ export function openRetention(
   });
   const deletion = createRetention({
     database,
-    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
+    tasks: [tenantDeletion({ ...auditLogs, tenants: stores.tenants })],
     log,
     now: () => Promise.resolve(clock()),
     lock: retentionLocks.tenant,

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
 import { oona } from "../../test/office.ts";
 import { context, grant } from "../../test/records.ts";
-import { verifyTrail } from "../audit/audit-verify.ts";
+import { verifyAuditLog } from "../audit/audit-verify.ts";
 import { protectFromReplay } from "../ledger/index.ts";
 import type { Database } from "../storage/index.ts";
 import { openStores } from "./stores.ts";
@@ -23,7 +23,7 @@ function mayMail(namespaceId: string, address: string, maxUses: number, id = add
   return grant(id, { namespaceId, capabilities, constraints: { maxUses } });
 }
 
-/** The same, and a person says yes to each mail. */
+/** The same, and a person approves each mail. */
 function mayMailAfterAsking(namespaceId: string, addresses: readonly string[], maxUses: number): Grant {
   const capabilities = addresses.map((address) => ({
     resource: at(address).resource,
@@ -62,7 +62,7 @@ function mailOffice(database: Database, namespaceId: string, grants: readonly Gr
   const who = context({ namespaceId, enabledToolNamespaces: ["mail"] });
   const mail = (id: string, ...to: string[]): Promise<ToolResult> =>
     api.invokeTool(who, { id, tool: "mail.send", arguments: { to }, requestedAt: who.now, traceId: who.traceId });
-  /** A person says yes to the only question that is open. */
+  /** A person approves the only escalation that is open. */
   const approve = async (id: string): Promise<void> => {
     const record = await escalations.find(namespaceId, id, who.now);
     const { ask } = record ?? { ask: "" };
@@ -95,10 +95,10 @@ describe.each(databaseKinds)("a call that needs several things on %s", (kind) =>
     expect([await used("a"), await used("b"), await used("c")]).toEqual([5, 5, 5]);
     const decisions = await decisionsOf(database, tenant);
     expect([decisions.length, decisions.filter((one) => one === "allowed").length]).toEqual([20, 5]);
-    expect((await verifyTrail(database.db, tenant)).broken).toBeUndefined();
+    expect((await verifyAuditLog(database.db, tenant)).broken).toBeUndefined();
   });
 
-  test("racing calls go on with every grant that covers the same place", async () => {
+  test("racing calls use every grant that covers the same place", async () => {
     const [database, tenant] = [await open(), newTenant()];
     const grants = [mayMail(tenant, "a", 3), mayMail(tenant, "a", 4, "a-too"), mayMail(tenant, "b", 50)];
     const { mail, used } = mailOffice(database, tenant, grants);
@@ -127,7 +127,7 @@ describe.each(databaseKinds)("a call that needs several things on %s", (kind) =>
     expect(await used("a")).toBe(1);
   });
 
-  test("a person's yes and the uses of all grants are taken together, once", async () => {
+  test("a person's approval and the uses of all grants are taken together, once", async () => {
     const [database, tenant] = [await open(), newTenant()];
     const grants = [mayMail(tenant, "a", 9), mayMailAfterAsking(tenant, ["b", "c"], 9)];
     const { mail, approve, sent, used } = mailOffice(database, tenant, grants);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../base/config.ts";
+import { ConfigError } from "../shared/config.ts";
 import { databaseError, startError } from "./start-error.ts";
 
 const failing = (facts: object, message = "inner"): Error => Object.assign(new Error(message), facts);
@@ -65,7 +65,7 @@ describe("a host that cannot start says why in one sentence, and which setting t
     });
   }
 
-  test("what is nobody's setting is left as it is", () => {
+  test("what is no setting is left as it is", () => {
     const error = failing({ code: "EOTHER" });
     expect(startError(error, config)).toBe(error);
     expect(databaseError(error, config)).toBe(error);
@@ -84,6 +84,10 @@ describe("a database that cannot be opened is said with its setting, and without
     { error: failing({ code: "28P01" }), says: "refused the password (28P01)." },
     { error: failing({ code: "28000" }), says: "does not let this user in (28000)." },
     { error: failing({ code: "3D000" }), says: "has no such database. Create it (3D000)." },
+    {
+      error: failing({ code: "3F000" }),
+      says: "has no schema for tables: search_path names none that exists. Create the schema, or correct search_path (3F000).",
+    },
     { error: failing({}, "Connection terminated due to connection timeout"), says: "does not answer in time." },
     {
       error: failing({}, "SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string"),

@@ -1,5 +1,5 @@
-import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
-import { DamagedDatabaseError } from "../storage/index.ts";
+import { ConfigError, dataFolder, isPostgres, locationOf, serverOf } from "../shared/index.ts";
+import { DamagedDatabaseError, PoolerError } from "../storage/index.ts";
 import type { Config } from "./config.ts";
 import { environmentName } from "./config-variables.ts";
 
@@ -12,8 +12,10 @@ interface CodedError extends Error {
 
 /** Why the database could not be opened, with the setting to correct. Errors that say so themselves are left as they are. */
 export function databaseError(error: unknown, { database }: Pick<Config, "database">): unknown {
-  if (!(error instanceof Error) || error instanceof ConfigError || error instanceof DamagedDatabaseError) return error;
-  const why = isPostgres(database) ? postgresProblem(error, database) : sqliteProblem(error, database);
+  if (!(error instanceof Error) || error instanceof ConfigError) return error;
+  if (error instanceof DamagedDatabaseError || error instanceof PoolerError) return error;
+  const location = locationOf(database);
+  const why = isPostgres(location) ? postgresProblem(error, location) : sqliteProblem(error, location);
   return why === undefined
     ? error
     : new Error(`${why} The setting is ${names("database", "--database")}.`, { cause: error });
@@ -80,6 +82,7 @@ const postgresProblems: Readonly<Record<string, string>> = {
   "28P01": "refused the password",
   "28000": "does not let this user in",
   "3D000": "has no such database. Create it",
+  "3F000": "has no schema for tables: search_path names none that exists. Create the schema, or correct search_path",
   "42501": "does not let this user make and change tables",
   "53300": "has no connection left for this host",
   "57P03": "is starting or stopping. Try again",
@@ -88,18 +91,13 @@ const postgresProblems: Readonly<Record<string, string>> = {
 function postgresProblem(error: CodedError, location: string): string | undefined {
   const { code = "", message } = error;
   const said = postgresProblems[code];
-  const where = `PostgreSQL at ${placeIn(location)}`;
+  const where = `PostgreSQL at ${serverOf(location)}`;
   if (said !== undefined) return `${where} ${said} (${code}).`;
+  if (/unsupported startup parameter/.test(message))
+    return `${where} is behind a pooler that refuses a parameter in the URL (${message}). Remove it there, or let the pooler ignore it.`;
   if (/timeout|terminated/i.test(message)) return `${where} does not answer in time.`;
   if (/password must be a string/.test(message)) return `${where} wants a password, and none was given.`;
   return undefined;
-}
-
-/** Host, port and name of a database, and nothing else of its URL. */
-function placeIn(location: string): string {
-  if (!URL.canParse(location)) return "the address in the configuration";
-  const { hostname, port, pathname } = new URL(location);
-  return `${hostname || "localhost"}:${port || "5432"}${pathname}`;
 }
 
 function sqliteProblem(error: CodedError, location: string): string | undefined {

@@ -1,36 +1,50 @@
 import type { DecisionLedger, PermitStore } from "turnpike/kernel";
-import { limitSettings } from "../base/index.ts";
+import { limitSettings, withMembers } from "../shared/index.ts";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import {
   createCredentialStore,
   createPrincipalStore,
   createSessionStore,
-  keptCaller,
+  findCredentialEnd,
+  storedCaller,
   reviewerProblem,
   type CredentialStore,
   type PrincipalStore,
   type SessionStore,
 } from "../access/index.ts";
 import {
+  type Basis,
+  type ClosingOptions,
   createEscalationStore,
   createPermitStore,
+  createEscalationClosing,
   type EscalationOptions,
   type EscalationStore,
+  type EscalationEnd,
 } from "../escalations/index.ts";
 import { createFileStore, type FileStore } from "../files/index.ts";
-import { createGrantStore, findGrant, type GrantStore, insertGrant, revokeGrant } from "../grants/index.ts";
+import {
+  createGrantStore,
+  findGrant,
+  findGrantEnd,
+  type GrantStore,
+  insertGrant,
+  revokeGrant,
+} from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
-import { type Deliveries, openDeliveries, type Webhook } from "../notify/index.ts";
+import { type Deliveries, openDeliveries, type Webhook } from "../webhooks/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../turns/index.ts";
 import {
   createDecisionLedger,
+  createLossStore,
   createReplayStore,
   createUsageStore,
   type HostUsageStore,
+  type LossStore,
   type NoticesOf,
   openLedger,
   type ReplayStore,
@@ -38,8 +52,11 @@ import {
 
 /** All stores of the host. */
 export interface Stores {
+  /** As `Revisions.attempt`. */
+  attempt<T>(act: () => Promise<T>): Promise<T>;
   grants: GrantStore;
   usage: HostUsageStore;
+  losses: LossStore;
   credentials: CredentialStore;
   sessions: SessionStore;
   principals: PrincipalStore;
@@ -59,21 +76,23 @@ export interface Stores {
 
 /** The limits of the stores. */
 export interface StoreOptions {
+  /** How calls write; that of the database unless given. */
+  transact?: Database["transact"];
   /** How long an escalation waits for an answer; a day unless given. */
   escalationMs?: number;
   /** How many escalations of one actor wait at a time; 100 unless given. */
   openEscalations?: number;
   /** How many people have to approve an escalation; one unless given. */
   approvals?: number;
-  /** How long a yes to an act can be used unless it says so itself; 15 minutes unless given. */
+  /** How long the approval of an act can be used unless it says so itself; 15 minutes unless given. */
   permitMs?: number;
-  /** How long a yes lasts at most; a day unless given. */
+  /** How long an approval lasts at most; a day unless given. */
   maxPermitMs?: number;
-  /** For how long a no to an act counts, and that nobody answered in time; an hour unless given. */
+  /** For how long the denial of an act counts, and its expiry without an answer; an hour unless given. */
   refusalMs?: number;
   /** How many turns of one actor that have not ended there may be; 1,000 unless given. */
   openTurns?: number;
-  /** How many bytes may be kept of them; 64 MiB unless given. */
+  /** How many bytes of them may be cached; 64 MiB unless given. */
   openTurnBytes?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
@@ -81,13 +100,15 @@ export interface StoreOptions {
   onOpened?: EscalationOptions["onOpened"];
   /** Told of an answer in its transaction, once the turns that waited for it are woken. */
   onAnswered?: EscalationOptions["onAnswered"];
-  /** Told of a yes that was taken back, in its transaction. */
+  /** Called for an approval that is withdrawn, in its transaction. */
   onWithdrawn?: EscalationOptions["onWithdrawn"];
-  /** Told once of an escalation that nobody answered in time, in the transaction that marks it. */
+  /** Called once for an escalation that expired without an answer, in the transaction that marks it. */
   onExpired?: EscalationOptions["onExpired"];
-  /** Whom the host tells what happens; nobody unless given. */
+  /** Called for an escalation that is closed because its answer would be of no use, once the turns that waited for it are woken. */
+  onClosed?: ClosingOptions["onClosed"];
+  /** Whom the host tells what happens; no one unless given. */
   webhooks?: readonly Webhook[];
-  /** The messages to webhooks about rows of the audit trail, which are kept with those rows. */
+  /** The messages to webhooks about rows of the audit log, which are stored with those rows. */
   noticesOf?: NoticesOf | undefined;
 }
 
@@ -96,12 +117,22 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   const { escalationMs = 86_400_000, openEscalations = limitSettings.openEscalations.default } = options;
   const { openTurns, openTurnBytes, unreadMessages } = options;
   const { approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
-  const ledger = openLedger(database, options.noticesOf);
+  const { transact = database.transact } = options;
   const revisions = createRevisions(database);
+  const ledger = openLedger(withMembers(database, { transact }), options.noticesOf, revisions);
   const cache = createReadCache(revisions);
-  const credentials = createCredentialStore(database, cache, revisions);
+  const closing = createEscalationClosing({
+    async onClosed(transaction, record) {
+      const { namespaceId, id, closed } = record;
+      const now = closed?.at ?? record.expiresAt;
+      await turns.wakeAnswered(transaction, { namespaceId, id, status: "closed", reason: closed?.reason, now });
+      await options.onClosed?.(transaction, record);
+    },
+  });
+  const credentials = createCredentialStore(database, cache, revisions, { onRevoked: closing.ofCredential });
   const turns = createTurnJournal(database, ledger, {
-    credentialOf: keptCaller,
+    credentialOf: storedCaller,
+    onCancelled: closing.ofCancelledTurn,
     most: {
       turns: openTurns ?? limitSettings.openTurns.default,
       bytes: openTurnBytes ?? limitSettings.openTurnBytes.default,
@@ -109,8 +140,9 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   });
   const { onOpened, onAnswered, onWithdrawn, onExpired } = options;
   const queue = {
-    keepMs: escalationMs,
+    lifetimeMs: escalationMs,
     maxOpen: openEscalations,
+    endOf: endOfEscalation,
     ...(onOpened && { onOpened }),
     ...(onExpired && { onExpired }),
   };
@@ -121,7 +153,11 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     maxPermitMs,
     issueGrant: insertGrant,
     findGrant,
-    revokeGrant,
+    async revokeGrant(transaction, namespaceId, grantId, at) {
+      const isRevoked = await revokeGrant(transaction, namespaceId, grantId, at);
+      if (isRevoked) await closing.ofGrants(transaction, namespaceId, [grantId], at);
+      return isRevoked;
+    },
     reviewerProblem,
     ...(onWithdrawn && { onWithdrawn }),
     async onAnswered(transaction, record, grant) {
@@ -137,15 +173,17 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     },
   });
   return {
-    grants: createGrantStore(database, cache, revisions),
+    attempt: (act) => revisions.attempt(act),
+    grants: createGrantStore(database, cache, revisions, { onRevoked: closing.ofGrants }),
     usage: createUsageStore(database, ledger),
+    losses: createLossStore(database, revisions),
     credentials,
     sessions: createSessionStore(database, { cache, revisions, credentials }),
     principals: createPrincipalStore(database),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),
-    replay: createReplayStore(database, {}, ledger),
+    replay: createReplayStore(database, ledger),
     turns,
     tenants: createDeletedTenants(database, cache, revisions),
     mcpPins: createPinStore(database, revisions),
@@ -155,4 +193,20 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     escalations,
     permits: createPermitStore(database, ledger, { ...queue, refusalMs }),
   };
+}
+
+/** Of what an escalation rests on, that which ends first. */
+async function endOfEscalation(
+  reader: Parameters<typeof findGrantEnd>[0],
+  { namespaceId, credential, grantId }: Basis,
+): Promise<EscalationEnd | undefined> {
+  const ofGrant = grantId === undefined ? undefined : await findGrantEnd(reader, namespaceId, grantId);
+  const ofCredential = credential === undefined ? undefined : await findCredentialEnd(reader, credential);
+  if (ofCredential !== undefined && (ofGrant === undefined || ofCredential.at < ofGrant.at)) {
+    const reason = ofCredential.isRevoked ? "credential_revoked" : "credential_expired";
+    return { at: ofCredential.at, by: { reason, ...(credential !== undefined && { credential }) } };
+  }
+  if (ofGrant === undefined) return undefined;
+  const reason = ofGrant.isRevoked ? "grant_revoked" : "grant_expired";
+  return { at: ofGrant.at, by: { reason, grantId: ofGrant.grantId } };
 }

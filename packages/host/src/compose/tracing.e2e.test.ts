@@ -21,13 +21,13 @@ import { loadConfig } from "./config.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 
-/** Stands in every input that a caller, a server or an operator gives. No trace may hold it. */
+/** Occurs in every input that a caller, a server or an operator gives. No trace may hold it. */
 const secret = "planted-secret";
 
 const trace = { id: "0af7651916cd43dd8448eb211c80319c", parent: "b7ad6b7169203331" };
 const traceparent = `00-${trace.id}-${trace.parent}-01`;
 
-/** Fails with an error whose every part is somebody's words. */
+/** Fails with an error whose every part is foreign text. */
 const brokenTool = defineTool({
   name: "notes.break",
   description: "Breaks.",
@@ -274,7 +274,7 @@ test("a call of an MCP server is a client's span, and the server is told the tra
   expect(receiver.texts.join()).not.toContain(secret);
 });
 
-test("a turn, its steps, its model and its tools are in the trace of whoever began it", async () => {
+test("a turn, its steps, its model and its tools are in the trace of the caller who began it", async () => {
   const receiver = await openOtlpReceiver();
   const model = await openModelServer("anthropic", [
     callsTools({ id: "list", name: "files_list", arguments: { path: "notes" } }),

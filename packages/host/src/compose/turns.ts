@@ -1,19 +1,20 @@
 import { createServiceApi, type ServiceApi } from "turnpike/http";
 import type { Kernel } from "turnpike/kernel";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
-import { callOfKeptCaller, verifySenders } from "../access/index.ts";
-import { errorFacts, foreignErrorFacts, traceSteps } from "../observe/index.ts";
+import { callOfStoredCaller, verifySenders } from "../access/index.ts";
+import { errorFacts, foreignErrorFacts } from "../telemetry/index.ts";
 import type { Database } from "../storage/index.ts";
 import {
+  createOutdatedHost,
   createTurnEngine,
-  keepPreludes,
   openTurnSlots,
+  type OutdatedHost,
   type Runtimes,
   type TurnEngine,
   turnLimitsOf,
 } from "../turns/index.ts";
 import type { Config } from "./config.ts";
-import { createPipeline, createRuns, type PipelineParts } from "./pipeline.ts";
+import { attemptCalls, inLayers, inRuntimeLayers, requestLayers, runLayers, type PipelineParts } from "./pipeline.ts";
 import type { Stores } from "./stores.ts";
 
 /** What running turns uses. */
@@ -27,26 +28,47 @@ interface TurnParts
   clock(): Date;
 }
 
-/** The service with every layer of this host, and the engine that goes on with its turns. */
-export async function openTurns(config: Config, parts: TurnParts): Promise<{ api: ServiceApi; engine: TurnEngine }> {
+interface OpenedTurns {
+  api: ServiceApi;
+  engine: TurnEngine;
+  outdated: OutdatedHost;
+}
+
+/** The service with every layer of this host, and the engine that resumes its turns. */
+export async function openTurns(config: Config, parts: TurnParts): Promise<OpenedTurns> {
   const { database, stores, kernel, runtime, runtimeOfVerifiedSenders, tracing, log, clock } = parts;
   const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
     createTurnExecutor({
-      kernel,
-      runtime: tracing === undefined ? plugin : traceSteps(plugin),
+      kernel: attemptCalls(kernel, stores.attempt),
+      runtime: inRuntimeLayers(plugin, tracing !== undefined),
       journal: stores.turns,
       defaults: config.turns,
-      onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
+      onTurnError: (error, executionId) =>
+        log.error(
+          { executionId, ...foreignErrorFacts(error) },
+          "could not run turn to its end, its result has the code",
+        ),
     });
   const turns = verifySenders(stores.messages, {
     claimed: turnsWith(runtime),
     verified: turnsWith(runtimeOfVerifiedSenders),
-    onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
+    onError: (error) => log.error(errorFacts(error), "could not read inbox, its sender counts as claimed"),
   });
-  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "slots for turns not counted");
+  const onSlotError = (error: unknown): void =>
+    log.error(errorFacts(error), "could not count slots for turns, will correct the count");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
-  const layers = { ...parts, slots, replay: stores.replay, turns: stores.turns, onSlotError };
-  const runs = createRuns(keepPreludes(createServiceApi({ kernel, turns })), layers);
+  const outdated = createOutdatedHost({
+    database,
+    journal: stores.turns,
+    onChange: (isTooOld) =>
+      isTooOld
+        ? log.warn({}, "database belongs to a newer version, will begin nothing")
+        : log.info({}, "database may be served again"),
+    onError: (error) => log.error(errorFacts(error), "could not leave turns to a newer version, will retry"),
+  });
+  const { replay, losses, turns: journal } = stores;
+  const layered = { ...parts, slots, outdated, replay, losses, turns: journal, onSlotError };
+  const runs = inLayers(runLayers(layered), createServiceApi({ kernel, turns }));
   const engine = createTurnEngine({
     journal: stores.turns,
     runs,
@@ -54,9 +76,12 @@ export async function openTurns(config: Config, parts: TurnParts): Promise<{ api
       const enabledToolNamespaces = [...(await stores.settings.enabled(context.namespaceId, context.actor))];
       return { ...context, enabledToolNamespaces, now: clock().toISOString() };
     },
-    callOf: (kept) => callOfKeptCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, kept),
+    callOf: (stored) =>
+      callOfStoredCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, stored),
     clock,
-    onError: (error, executionId) => log.error({ executionId, ...errorFacts(error) }, "turn does not go on yet"),
+    mayResume: () => !database.isTooOld(),
+    onError: (error, executionId) =>
+      log.error({ executionId, ...errorFacts(error) }, "could not resume turn, will retry"),
   });
-  return { api: createPipeline(runs, { ...layers, engine }), engine };
+  return { api: inLayers(requestLayers({ ...layered, engine }), runs), engine, outdated };
 }

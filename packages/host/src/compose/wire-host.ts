@@ -10,15 +10,15 @@ import {
   refuseHalfRotated,
 } from "../audit/index.ts";
 import type { Config } from "./config.ts";
-import { type Database, heartbeat } from "../storage/index.ts";
+import { type Database, DatabaseWentBackError, listDurabilityRisks, watchWrites } from "../storage/index.ts";
 import { createHostKernel, type HostKernelOptions } from "./kernel.ts";
-import type { Runtimes, TurnEngine } from "../turns/index.ts";
-import { errorFacts, type Log, type Metrics, type Tracing } from "../observe/index.ts";
+import { outdatedReason, type Runtimes, type TurnEngine } from "../turns/index.ts";
+import { errorFacts, type Log, type Metrics, type Tracing } from "../telemetry/index.ts";
 import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
-import { createNotices, createSender, openOutbox, type Webhook } from "../notify/index.ts";
+import { createNotices, createSender, openOutbox, type Webhook } from "../webhooks/index.ts";
 import { consoleProtocol } from "../protocols/console/index.ts";
 import { createListening, mcpProtocol } from "../protocols/mcp/index.ts";
-import { openPages } from "../protocols/pages/index.ts";
+import { openPages, whoamiProtocol } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import {
   createFront,
@@ -27,13 +27,15 @@ import {
   createStreamSlots,
   type Front,
   serveProtocol,
+  UnreadyError,
 } from "../front/index.ts";
-import { recordFirstPins } from "./first-pins.ts";
+import { followHistory } from "./database-history.ts";
+import { recordPins } from "./record-pins.ts";
 import { openManagement } from "./management.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
-import { version } from "../base/index.ts";
+import { version } from "../shared/index.ts";
 
 /** How often it is written when credentials were last used. */
 const usesMs = 60_000;
@@ -73,6 +75,9 @@ export interface HostParts {
   consoleUrl(): string;
 }
 
+/** For anyone who asks at `/ready`. */
+const lossReason =
+  "The database went back: it lost rows that were acknowledged. Calls and turns are refused until an operator accepts that.";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -98,10 +103,13 @@ export async function wireHost(
     clock,
     onDropped(webhook, isFirst) {
       metrics.webhookMessages("dropped");
-      if (isFirst) log.error({ webhook: webhook.shown }, "denials not told of, because too many wait for this webhook");
+      if (isFirst)
+        log.error({ webhook: webhook.shown }, "could not queue denial for webhook, will drop denials until fewer wait");
     },
   });
+  const writes = watchWrites(database);
   const stores = openStores(database, {
+    transact: writes.transact,
     escalationMs: expireHours * hourMs,
     permitMs: permitMinutes * minuteMs,
     maxPermitMs: maxPermitMinutes * minuteMs,
@@ -115,8 +123,8 @@ export async function wireHost(
     webhooks,
   });
   const onAuditError = (error: unknown): void =>
-    log.error(errorFacts(error), "operator's change not kept on the trail");
-  const pool = openPool({ store: stores.mcpPins, pinFirst: recordFirstPins({ stores, log, onAuditError }) });
+    log.error(errorFacts(error), "could not record outcome of operator's change in the audit log, will not retry");
+  const pool = openPool(recordPins({ stores, log, onAuditError }));
   const access = createAccessGuard({ settings: stores.settings, clock });
   const { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions } = createHostKernel({
     stores,
@@ -130,7 +138,7 @@ export async function wireHost(
     isTraced: tracing !== undefined,
     limits: config.tools,
   });
-  const { api, engine } = await openTurns(config, {
+  const { api, engine, outdated } = await openTurns(config, {
     runtime,
     runtimeOfVerifiedSenders,
     database,
@@ -145,7 +153,7 @@ export async function wireHost(
     clock,
   });
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
-  const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
+  const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "could not read key set, will retry");
   const callers = {
     credentials: stores.credentials,
     jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
@@ -164,6 +172,7 @@ export async function wireHost(
     log,
     clock,
   });
+  const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
   const streamSlots = createStreamSlots(config.limits.sockets);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
@@ -185,10 +194,12 @@ export async function wireHost(
     },
     resourceActions: (tenant) => resourceActions.filter(({ namespace }) => pool.mayServe(namespace, tenant)),
     mcp: pool.reviews,
+    withdrawnTools: pool.withdrawn,
     isDemo,
     clock,
     removeDeletedTenants: retention.removeDeletedTenants,
-    wakeTurns: engine.nudge,
+    settleLosses: losses.settle,
+    wakeTurns: engine.wake,
     originOf,
     rateLimit,
     onAuditError,
@@ -201,11 +212,17 @@ export async function wireHost(
   let isStarted = false;
   let writingUses: NodeJS.Timeout | undefined;
   const writeUses = (): Promise<void> =>
-    stores.credentials.writeUses().catch((error: unknown) => log.warn(errorFacts(error), "last uses not written"));
-  const takesWrites = createReadiness(() => heartbeat(database));
+    stores.credentials
+      .writeUses()
+      .catch((error: unknown) => log.warn(errorFacts(error), "could not store last uses of credentials, will retry"));
+  const takesWrites = createReadiness(writes.probe);
   const checkReady = async (): Promise<void> => {
-    if (!isStarted) throw new Error("The host is still starting.");
+    if (!isStarted) throw new UnreadyError("The host is still starting.");
+    if (database.isTooOld()) throw new UnreadyError(outdatedReason);
     await takesWrites();
+    await stores.losses.checkWhole().catch((cause: unknown) => {
+      throw cause instanceof DatabaseWentBackError ? new UnreadyError(lossReason, { cause }) : cause;
+    });
   };
   const pages = openPages({ checkReady, log });
   const authzen = {
@@ -216,13 +233,14 @@ export async function wireHost(
     originOf,
     clock,
   };
-  const listening = createListening();
+  const listening = createListening(callerStreams);
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
       management.protocol,
       consoleProtocol(),
       serveProtocol(authzenProtocol(authzen)),
+      serveProtocol(whoamiProtocol(callers)),
       serveProtocol(
         mcpProtocol({
           api,
@@ -233,9 +251,11 @@ export async function wireHost(
           about: { originOf, issuer: config.jwt?.issuer },
           version,
         }),
+      ),
+      serveProtocol(
+        serviceProtocol(api, resolveContext, { pages, journal: stores.turns, attempt: stores.attempt }),
         callerStreams,
       ),
-      serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns), callerStreams),
     ],
     log,
     metrics,
@@ -253,6 +273,8 @@ export async function wireHost(
     metrics,
   });
   watchQueues(metrics, stores, checkpoints, clock);
+  if (database.kind === "postgres")
+    for (const says of await listDurabilityRisks(database.reporting)) log.warn({}, says);
   if (webhooks.length > 0) metrics.watchQueue("webhooks", outbox.count);
   for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
   return {
@@ -264,12 +286,15 @@ export async function wireHost(
       pool.start();
       retention.start();
       checkpoints.start(config.audit.checkpointSeconds);
+      losses.start(config.audit.checkpointSeconds);
       engine.start();
+      outdated.start();
       sender.start();
       writingUses = setInterval(writeUses, usesMs).unref();
     },
     async close(stopListening) {
       clearInterval(writingUses);
+      outdated.close();
       // At once: a stream that is open would hold up everything else.
       const isQuiet = management.close();
       listening.close();
@@ -279,6 +304,7 @@ export async function wireHost(
       await writeUses();
       await stores.audit.flush();
       await Promise.all([stores.replay.close(), stores.turns.close()]);
+      await losses.close();
       await checkpoints.close();
       await database.close();
       await tracing?.close();

@@ -1,3 +1,4 @@
+import { programName } from "../shared/index.ts";
 import { randomBytes } from "node:crypto";
 import type { DemoTokens } from "./demo-world.ts";
 
@@ -7,7 +8,7 @@ interface DemoLinks {
   console: string;
 }
 
-/** What the demo prints when it has started: a link to look around with, and commands that work as they are pasted. */
+/** What the demo prints when it has started: a link to the console, and commands that work as they are pasted. */
 export function demoScreen(links: DemoLinks, operatorFlags: string, { assistant }: DemoTokens): string {
   const { url } = links;
   const run = randomBytes(3).toString("hex");
@@ -46,26 +47,26 @@ export function demoScreen(links: DemoLinks, operatorFlags: string, { assistant 
   const payment = JSON.stringify({ pay: { to: "bob", amount: 20, reference: "The book" } });
   const paying = `pay-${run}`;
   const turnOf = (id: string, wants: string): string =>
-    `npx turnpike turn start --url ${url} --id ${id} --agent assistant --from human:alice --purpose demo --message '${wants}'`;
+    `${programName()} turn start --url ${url} --id ${id} --agent assistant --from human:alice --purpose demo --message '${wants}'`;
   return [
     `Turnpike runs at ${url}`,
     `  console ${links.console}`,
     "    This link signs you in as the operator, once, for 10 minutes. Another one:",
-    `    npx turnpike console ${operatorFlags}`,
+    `    ${programName()} console ${operatorFlags}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
     "# What is denied can be requested: this turn waits for an answer, one command approves it, and the turn goes on",
     `export TURNPIKE_TOKEN=${assistant}`,
     turnOf(asking, wish),
-    `npx turnpike escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
-    `npx turnpike turn follow ${asking} --url ${url}`,
+    `${programName()} escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
+    `${programName()} turn follow ${asking} --url ${url}`,
     "",
-    "# What is allowed may need a yes each time: paying does. This is what a person reads, and says yes to",
+    "# What is allowed may need approval each time: paying does. This is what a person reads, and approves",
     turnOf(paying, payment),
-    `npx turnpike escalation show ${operatorFlags} --tenant demo --turn ${paying}`,
-    `npx turnpike escalation approve ${operatorFlags} --tenant demo --turn ${paying}`,
-    `npx turnpike turn follow ${paying} --url ${url}`,
+    `${programName()} escalation show ${operatorFlags} --tenant demo --turn ${paying}`,
+    `${programName()} escalation approve ${operatorFlags} --tenant demo --turn ${paying}`,
+    `${programName()} turn follow ${paying} --url ${url}`,
     "",
     "Ctrl-C stops it; the data stays.",
   ].join("\n");

@@ -1,8 +1,8 @@
-import type { CredentialAccess } from "../management/index.ts";
+import type { CredentialAccess } from "../admin-contract/index.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
 import type { CredentialStore } from "../access/index.ts";
-import { writePrivateFile } from "../base/index.ts";
+import { writePrivateFile } from "../shared/index.ts";
 import type { FileStore } from "../files/index.ts";
 import type { GrantStore } from "../grants/index.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
@@ -15,7 +15,7 @@ interface Stores {
   settings: NamespaceSettingsStore;
 }
 
-/** The tokens of the demo. They are kept beside its database, so that a restart shows the same ones. */
+/** The tokens of the demo. They are stored beside its database, so that a restart shows the same ones. */
 export interface DemoTokens {
   alice: string;
   assistant: string;
@@ -53,7 +53,7 @@ function under(path: string[], actions: string[]): Capability {
   return { resource: { namespace: "files", path }, actions, scope: "descendants" };
 }
 
-/** Paying needs Alice's yes, each time. */
+/** Each payment needs Alice's approval. */
 const mayPay: Capability = {
   resource: { namespace: "payments", path: [] },
   actions: ["pay"],
@@ -77,12 +77,12 @@ const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
 
 /** Fills an empty database with the demo, once, and returns its tokens. A demo from before payments gets them. */
 export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<DemoTokens> {
-  const kept = existsSync(tokenFile) ? (JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens) : undefined;
-  const isKept = kept !== undefined && (await stores.credentials.verify(kept.assistant, new Date())) !== undefined;
+  const stored = existsSync(tokenFile) ? (JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens) : undefined;
+  const isValid = stored !== undefined && (await stores.credentials.verify(stored.assistant, new Date())) !== undefined;
   const issued = await issueMissing(stores);
-  if (isKept) {
+  if (isValid) {
     if (issued.includes("assistant-payments")) await switchOn(stores, assistant, ["payments"]);
-    return kept;
+    return stored;
   }
   for (const [path, content] of Object.entries(files)) {
     await stores.files.write({ namespaceId: tenant, owner: alice }, path.split("/"), content);

@@ -5,7 +5,7 @@ import type { FileStore } from "../files/index.ts";
 
 /**
  * The demo's bank, in which a payment is a file of its owner: `payments/<receiver>/<call id>.json`. `files` is asked for when
- * somebody pays, because the host that has the files gets the tool first.
+ * a payment is made, because the host that has the files gets the tool first.
  */
 export function paymentTool(files: () => Pick<FileStore, "create">): ToolHandler {
   return defineTool({

@@ -37,7 +37,7 @@ export interface ActRow {
 
 /**
  * The arguments of an act for the person who decides about it: nested ones by their names with dots, those of lists by their
- * places, none left out. Hidden characters are still in them: whoever shows them makes them visible.
+ * places, none left out. Hidden characters are still in them: the caller makes them visible.
  */
 export function actRows(act: Act): ActRow[] {
   switch (act.kind) {
@@ -104,11 +104,11 @@ function isPlainName(name: string): boolean {
   return /^[\p{L}\p{N}_-]+$/u.test(name) && visibleText(name) === name;
 }
 
-/** A text stands as it is, unless it could be taken for something else: a number, nothing, or a text without its ends. */
+/** A text is shown as it is, unless it could be taken for something else: a number, nothing, or a text without its ends. */
 export function valueText(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
-  const isClear = value.includes("\n") || (value !== "" && value.trim() === value && !looksOtherwise.test(value));
+  const isClear = value.includes("\n") || (value !== "" && value.trim() === value && !isAmbiguous.test(value));
   return isClear ? value : JSON.stringify(value);
 }
 
-const looksOtherwise = /^(".*|true|false|null|\{\}|\[\]|-?\d+(\.\d+)?(e[+-]?\d+)?)$/is;
+const isAmbiguous = /^(".*|true|false|null|\{\}|\[\]|-?\d+(\.\d+)?(e[+-]?\d+)?)$/is;

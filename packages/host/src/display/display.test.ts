@@ -1,14 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Capability } from "turnpike/contracts";
-import { actCases, argumentsCases, capabilityCases, constraintsCases, nameCases } from "../../test/display-cases.ts";
 import {
+  actCases,
+  argumentsCases,
+  capabilityCases,
+  closedCases,
+  constraintsCases,
+  cutCases,
+  decisionCases,
+  nameCases,
+} from "../../test/display-cases.ts";
+import {
+  aboutText,
   actRows,
   actText,
   briefText,
   capabilityText,
+  closedText,
   constraintsText,
   cutText,
+  decidedText,
+  droppedText,
   grantText,
   needsApproval,
   parsePrincipalText,
@@ -71,7 +84,7 @@ describe("a text is shown as what it is:", () => {
   });
 });
 
-/** What a shown text stands for. */
+/** What a shown text means. */
 function read(shown: string): string {
   return shown.replaceAll(/<U\+([0-9A-F]{4,6})>/g, (_, number: string) => String.fromCodePoint(Number(`0x${number}`)));
 }
@@ -207,6 +220,21 @@ describe("an act is shown as", () => {
   });
 });
 
+describe("what was decided about is shown as", () => {
+  const alice = { kind: "human", userId: "alice" } as const;
+  for (const { name, request, shown, row } of decisionCases)
+    test(name, () => {
+      expect(decidedText(request, alice)).toBe(shown);
+      expect(aboutText(request)).toBe(row);
+    });
+
+  test("as much as a row says", () => {
+    expect(aboutText({})).toBe("");
+    expect(aboutText({ action: "grant.create" })).toBe("grant.create");
+    expect(aboutText({ resource: { namespace: "files", path: [] } })).toBe("files");
+  });
+});
+
 describe("the arguments of an act:", () => {
   for (const { name, arguments: args, rows } of argumentsCases) {
     test(name, () => {
@@ -248,14 +276,13 @@ describe("the arguments of an act:", () => {
 });
 
 describe("a text that is cut", () => {
-  test("says how much is left out, and cuts no number and no character in two", () => {
-    expect(cutText("abcdef", 4)).toEqual({ parts: [{ text: "abcd", isNumber: false }], text: "abcd", left: 2 });
-    expect(cutText("abcdef", 6)).toMatchObject({ text: "abcdef", left: 0 });
-    expect(cutText("ab\u202ecd", 6)).toMatchObject({ text: "ab", left: 10 });
-    expect(cutText("ab\u202ecd", 10)).toMatchObject({ text: "ab<U+202E>", left: 2 });
-    expect(cutText("ab🙂", 3)).toMatchObject({ text: "ab", left: 2 });
-    expect(cutText("abx\u0363\u0363", 4)).toMatchObject({ text: "ab", left: 3 });
-  });
+  for (const { name, text, most, shown, left } of cutCases) {
+    test(`${name} says how much is left out`, () => {
+      const cut = cutText(text, most);
+      expect([cut.text, cut.left]).toEqual([shown, left]);
+      expect(cut.parts.map((part) => part.text).join("")).toBe(shown);
+    });
+  }
 });
 
 test("a principal and a resource are read as they are written", () => {
@@ -264,4 +291,23 @@ test("a principal and a resource are read as they are written", () => {
   expect([parsePrincipalText("alice"), parsePrincipalText("robot:x")]).toEqual([undefined, undefined]);
   expect(parseResourceText("files/notes/")).toEqual({ namespace: "files", path: ["notes"] });
   expect(parseResourceText("files//notes")).toBeUndefined();
+});
+
+test("an approval that no longer counts says whose it was, and why", () => {
+  const by = { kind: "human", userId: "oona" } as const;
+  expect(
+    (["credential_unknown", "credential_revoked", "credential_expired", "not_a_reviewer", "takes_part"] as const).map(
+      (why) => droppedText({ by, at: "2026-01-01T12:00:00Z", why }, () => "noon"),
+    ),
+  ).toEqual([
+    "The approval of human:oona at noon no longer counts: it is not known with which credential it was given.",
+    "The approval of human:oona at noon no longer counts: the credential that it was given with was revoked.",
+    "The approval of human:oona at noon no longer counts: the credential that it was given with has expired.",
+    "The approval of human:oona at noon no longer counts: the credential that it was given with is no reviewer's of this tenant.",
+    "The approval of human:oona at noon no longer counts: they tried the act, or asked about it, themselves.",
+  ]);
+});
+
+describe("an escalation that was closed says what is gone:", () => {
+  for (const { closed, text } of closedCases) test(text, () => expect(closedText(closed)).toBe(text));
 });

@@ -8,6 +8,9 @@ export {
   valueText,
   wantsText,
 } from "./act-text.ts";
+export { closedText } from "./closed-text.ts";
+export { aboutText, decidedText } from "./decision-text.ts";
+export { showDifference, type ShownDifference } from "./difference.ts";
 export { capabilityText, constraintsText, grantText, needsApproval, requestText } from "./grant-text.ts";
 export { hidden, unprintable } from "./hidden-characters.ts";
 export {
@@ -19,5 +22,6 @@ export {
   whereText,
   whoText,
 } from "./names.ts";
-export { partiesText } from "./party-text.ts";
+export { droppedText, partiesText } from "./party-text.ts";
+export { endedText, remainingId, remainingText } from "./remaining-text.ts";
 export { cutText, visibleParts, type VisiblePart, visibleText } from "./visible-text.ts";

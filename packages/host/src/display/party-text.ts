@@ -7,7 +7,7 @@ interface Parties {
   askedBy?: unknown;
 }
 
-/** Who tried something as somebody else, or asked about it: `tried by human:oona`. Empty when nobody did. */
+/** Who tried something in another one's place, or asked about it: `tried by human:oona`. Empty when no one did. */
 export function partiesText({ triedBy, askedBy }: Parties = {}): string {
   return [said("tried by", triedBy), said("asked by", askedBy)].filter(Boolean).join(", ");
 }
@@ -15,4 +15,24 @@ export function partiesText({ triedBy, askedBy }: Parties = {}): string {
 function said(how: string, parties: unknown): string {
   const all = parties === undefined ? [] : ([parties].flat() as { actor: PrincipalRef }[]);
   return all.length === 0 ? "" : `${how} ${all.map(({ actor }) => whoText(actor)).join(" and ")}`;
+}
+
+/** Why an approval no longer counts. */
+const dropReasons = {
+  credential_unknown: "it is not known with which credential it was given",
+  credential_revoked: "the credential that it was given with was revoked",
+  credential_expired: "the credential that it was given with has expired",
+  not_a_reviewer: "the credential that it was given with is no reviewer's of this tenant",
+  takes_part: "they tried the act, or asked about it, themselves",
+} as const;
+
+interface DroppedApproval {
+  by: PrincipalRef;
+  at: string;
+  why: keyof typeof dropReasons;
+}
+
+/** That an approval no longer counts, and why. `instant` writes the time of it. */
+export function droppedText({ by, at, why }: DroppedApproval, instant = (text: string): string => text): string {
+  return `The approval of ${whoText(by)} at ${instant(at)} no longer counts: ${dropReasons[why]}.`;
 }

@@ -25,7 +25,7 @@ const [mark, firstMark] = [/^\p{M}$/u, "\u0300"];
 const mostMarks = 4;
 
 /**
- * A text of somebody else in which nothing is hidden, for a person who has to know exactly what it says: each character that is
+ * A foreign text in which nothing is hidden, for a person who has to know exactly what it says: each character that is
  * not seen, or that looks like another, is written as its number, such as `<U+202E>`. A text that itself says `<U+202E>` is
  * shown as `<U+003C>U+202E>`.
  */

@@ -1,16 +1,30 @@
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Grant, PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import { columnText } from "../shared/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { isLater } from "./approved-grant.ts";
 import { recordOf, type Reader, writeRecord } from "./escalation-rows.ts";
 import { isUsed, withdrawYes, type WithdrawOptions } from "./withdraw.ts";
 
-/** Something that an answer left behind: a permit that was not used, a grant that it issued, or a yes that waits for another. */
+/** Something that an answer left behind: a permit that was not used, a grant that it issued, or an approval that waits for another. */
 export interface LastingAnswer {
   kind: "permit" | "grant" | "approval";
   record: EscalationRecord;
+}
+
+/** Which of the answers to read: so many behind a place. */
+export interface AnswersPage {
+  after?: AnswerPlace | undefined;
+  limit: number;
+}
+
+type AnswerPlace = Pick<Schema["escalation_answers"], "namespace_id" | "escalation_id">;
+
+/** What answers left behind, and after which place the next page begins; undefined after the last. */
+export interface LastingAnswers {
+  answers: LastingAnswer[];
+  next?: AnswerPlace;
 }
 
 /** Who ends the answers of a credential, and when. */
@@ -26,7 +40,7 @@ export interface LastingOptions extends WithdrawOptions {
 }
 
 /** Records that a credential answered an escalation. */
-export async function keepAnswer(
+export async function storeAnswer(
   transaction: Transaction<Schema>,
   { namespaceId, id }: EscalationRecord,
   credentialId: string,
@@ -45,22 +59,35 @@ export async function lastingAnswers(
   credentialId: string,
   at: string,
   { findGrant }: Pick<LastingOptions, "findGrant">,
-): Promise<LastingAnswer[]> {
-  const rows = await reader
+  { after, limit }: Partial<AnswersPage> = {},
+): Promise<LastingAnswers> {
+  let answered = reader
     .selectFrom("escalation_answers")
     .innerJoin("escalations", (join) =>
       join
         .onRef("escalations.namespace_id", "=", "escalation_answers.namespace_id")
         .onRef("escalations.id", "=", "escalation_answers.escalation_id"),
     )
-    .select(["status", "expires_at", "content"])
-    .where("credential_id", "=", columnText(credentialId))
+    .select([
+      "status",
+      "expires_at",
+      "closed",
+      "content",
+      "escalation_answers.namespace_id",
+      "escalation_answers.escalation_id",
+    ])
+    .where("escalation_answers.credential_id", "=", columnText(credentialId))
     .where("status", "in", ["pending", "approved"])
     .orderBy("escalation_answers.namespace_id")
-    .orderBy("escalation_answers.escalation_id")
-    .execute();
+    .orderBy("escalation_answers.escalation_id");
+  if (after !== undefined)
+    answered = answered.where(
+      sql<boolean>`(escalation_answers.namespace_id, escalation_answers.escalation_id) > (${after.namespace_id}, ${after.escalation_id})`,
+    );
+  const rows = await (limit === undefined ? answered : answered.limit(limit + 1)).execute();
+  const page = rows.slice(0, limit);
   const lasting: LastingAnswer[] = [];
-  for (const record of rows.map((row) => recordOf(row, at))) {
+  for (const record of page.map((row) => recordOf(row, at))) {
     const { status, approval, approvals = [], grantId, permitExpiresAt = "" } = record;
     if (status === "pending") {
       if (approvals.some(({ credential }) => credential === credentialId)) lasting.push({ kind: "approval", record });
@@ -70,7 +97,9 @@ export async function lastingAnswers(
       if (isLive(await findGrant(reader, record.namespaceId, grantId), at)) lasting.push({ kind: "grant", record });
     }
   }
-  return lasting;
+  const last = rows.length > page.length ? page.at(-1) : undefined;
+  const next = last && { namespace_id: last.namespace_id, escalation_id: last.escalation_id };
+  return { answers: lasting, ...(next && { next }) };
 }
 
 /** Ends what the answers that were given with a credential left behind; returns what that was, as it is now. */
@@ -81,7 +110,8 @@ export async function endAnswers(
   options: LastingOptions,
 ): Promise<LastingAnswer[]> {
   const ended: LastingAnswer[] = [];
-  for (const { kind, record } of await lastingAnswers(transaction, credentialId, at, options)) {
+  const { answers } = await lastingAnswers(transaction, credentialId, at, options);
+  for (const { kind, record } of answers) {
     if (kind === "approval") {
       const after = withoutApprovals(record, credentialId);
       await writeRecord(transaction, after);

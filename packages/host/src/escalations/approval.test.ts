@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { alice, assistant, grant, pendingEscalation } from "../../test/records.ts";
-import type { EscalationRecord } from "../management/records.ts";
+import type { EscalationRecord } from "../admin-contract/records.ts";
 import { approve, type Approval, type ApprovalTerms } from "./approval.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
@@ -22,7 +22,7 @@ const asked: EscalationRecord = {
   },
 };
 
-/** A question about one act. */
+/** An escalation about one act. */
 const act: EscalationRecord = {
   ...pendingEscalation,
   approval: {
@@ -32,11 +32,11 @@ const act: EscalationRecord = {
   },
 };
 
-/** What the yes of bob and then that of carol come to, where both are needed. */
+/** What the approval of bob and then that of carol come to, where both are needed. */
 function bothSay(record: EscalationRecord, first: ApprovalTerms, second: ApprovalTerms): [Approval, Approval] {
   const rules = { approvals: 2, permitMs: 900_000, maxPermitMs: 86_400_000 };
   const one = approve(record, { person: bob, credential: "operator-1", at, terms: first }, rules, undefined);
-  if (one.kind !== "done") throw new Error(`The first yes is ${one.kind}.`);
+  if (one.kind !== "done") throw new Error(`The first approval is ${one.kind}.`);
   return [
     one,
     approve(one.record, { person: carol, credential: "operator-2", at: later, terms: second }, rules, undefined),
@@ -44,7 +44,7 @@ function bothSay(record: EscalationRecord, first: ApprovalTerms, second: Approva
 }
 
 describe("a grant that two people have to approve", () => {
-  test("is issued with the second yes, and the first one is a note on the record", () => {
+  test("is issued with the second approval, and the first one is a note on the record", () => {
     const [first, second] = bothSay(asked, { maxUses: 3 }, {});
     const given = { by: bob, credential: "operator-1", at, maxUses: 3 };
     expect(first).toEqual({ kind: "done", record: { ...asked, approvals: [given] } });
@@ -58,7 +58,7 @@ describe("a grant that two people have to approve", () => {
   const usual = "2026-01-01T13:10:00.000Z";
   const soon = "2026-01-01T12:30:00.000Z";
   const rows: { name: string; first: ApprovalTerms; second: ApprovalTerms; constraints: object }[] = [
-    { name: "for an hour from the second yes", first: {}, second: {}, constraints: { expiresAt: usual } },
+    { name: "for an hour from the second approval", first: {}, second: {}, constraints: { expiresAt: usual } },
     {
       name: "until the end that one of them named",
       first: { expiresAt: soon },
@@ -97,7 +97,7 @@ describe("a grant that two people have to approve", () => {
     });
   }
 
-  test("is not noted as approved by somebody whose terms no grant can have", () => {
+  test("is not noted as approved by a person whose terms no grant can have", () => {
     const rules = { approvals: 2, permitMs: 900_000, maxPermitMs: 86_400_000 };
     expect(
       approve(asked, { person: bob, credential: "operator-1", at, terms: { expiresAt: at } }, rules, undefined),
@@ -108,7 +108,64 @@ describe("a grant that two people have to approve", () => {
   });
 });
 
-describe("a yes to one act", () => {
+describe("a grant of requested authority", () => {
+  const rules = { approvals: 1, permitMs: 900_000, maxPermitMs: 86_400_000 };
+  const requestUntil = (expiresAt: string): EscalationRecord => ({
+    ...asked,
+    ...(asked.requestedAuthority && {
+      requestedAuthority: { ...asked.requestedAuthority, constraints: { expiresAt } },
+    }),
+  });
+  const answer = (terms: ApprovalTerms) => ({ person: bob, credential: "operator-1", at, terms });
+  const days = 86_400_000;
+  const nextMonth = "2026-02-01T12:00:00.000Z";
+
+  const allowed = [
+    {
+      name: "a day, where none was requested",
+      record: asked,
+      terms: { expiresAt: "2026-01-02T12:00:00.000Z" },
+      end: "2026-01-02T12:00:00.000Z",
+    },
+    { name: "the requested one", record: requestUntil(nextMonth), terms: { expiresAt: nextMonth }, end: nextMonth },
+    {
+      name: "the requested one, whatever the answer says",
+      record: requestUntil(nextMonth),
+      terms: { expiresAt: "9999-12-31T23:59:59Z" },
+      end: nextMonth,
+    },
+    { name: "an hour, unless the answer says when", record: asked, terms: {}, end: "2026-01-01T13:00:00.000Z" },
+    {
+      name: "the maximum of the host, when that is less than an hour",
+      record: asked,
+      terms: {},
+      maxPermitMs: 600_000,
+      end: "2026-01-01T12:10:00.000Z",
+    },
+  ];
+  for (const { name, record, terms, maxPermitMs = days, end } of allowed) {
+    test(`ends with ${name}`, () => {
+      expect(approve(record, answer(terms), { ...rules, maxPermitMs }, undefined)).toHaveProperty(
+        "grant.constraints.expiresAt",
+        end,
+      );
+    });
+  }
+
+  for (const expiresAt of ["2026-01-02T12:00:00.001Z", nextMonth, "9999-12-31T23:59:59Z"]) {
+    test(`is not issued until ${expiresAt} where no end was requested`, () => {
+      expect(approve(asked, answer({ expiresAt }), rules, undefined)).toEqual({
+        kind: "invalid",
+        problem: "it was requested without an end, so it can last for 1440 minutes at most",
+      });
+      expect(approve(asked, answer({ expiresAt }), { ...rules, approvals: 2 }, undefined)).toMatchObject({
+        kind: "invalid",
+      });
+    });
+  }
+});
+
+describe("the approval of one act", () => {
   const rules = { approvals: 1, permitMs: 900_000, maxPermitMs: 86_400_000 };
 
   test("issues no grant, and ends with the grant that carries the act", () => {
@@ -128,7 +185,7 @@ describe("a yes to one act", () => {
     test(`names no number of uses, not even ${terms.maxUses}`, () => {
       expect(approve(act, { person: bob, credential: "operator-1", at, terms }, rules, undefined)).toEqual({
         kind: "invalid",
-        problem: "a yes to one act is for one use, so leave the number of uses out",
+        problem: "the approval of one act is for one use, so leave the number of uses out",
       });
     });
   }
@@ -154,9 +211,9 @@ describe("a yes to one act", () => {
 });
 
 for (const record of [asked, act]) {
-  test(`nobody approves what they asked for themselves, be it ${record.approval === undefined ? "authority" : "an act"}`, () => {
+  test(`no person approves what they asked for themselves, be it ${record.approval === undefined ? "authority" : "an act"}`, () => {
     const rules = { approvals: 1, permitMs: 900_000, maxPermitMs: 86_400_000 };
-    const yes = { person: assistant, credential: "operator-1", at, terms: {} };
-    expect(approve(record, yes, rules, undefined)).toEqual({ kind: "own-request" });
+    const answer = { person: assistant, credential: "operator-1", at, terms: {} };
+    expect(approve(record, answer, rules, undefined)).toEqual({ kind: "own-request" });
   });
 }

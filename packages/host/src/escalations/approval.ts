@@ -1,8 +1,8 @@
 import { parseInstant, samePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { InstantSchema, type EscalationRecord } from "../management/index.ts";
+import { InstantSchema, type EscalationRecord } from "../admin-contract/index.ts";
 import { approvedGrant, earlier, isLater } from "./approved-grant.ts";
 
-/** What somebody who says yes may narrow. */
+/** What a reviewer who approves may narrow. */
 export interface ApprovalTerms {
   /** When the grant, or the permit, ends; after the usual time unless given. */
   expiresAt?: string | undefined;
@@ -10,8 +10,8 @@ export interface ApprovalTerms {
   maxUses?: number | undefined;
 }
 
-/** Somebody's yes. */
-export interface Yes {
+/** The approval of one reviewer. */
+export interface GivenApproval {
   person: PrincipalRef;
   /** The credential that it is given with. */
   credential: string;
@@ -19,22 +19,22 @@ export interface Yes {
   terms: ApprovalTerms;
 }
 
-/** The rules that every approval keeps to. */
+/** The rules of every approval. */
 export interface ApprovalRules {
-  /** How many different people have to say yes. */
+  /** How many different people have to approve. */
   approvals: number;
   /** How long a permit lasts unless the answer says when it ends. */
   permitMs: number;
-  /** How long a permit lasts at most. */
+  /** How long a permit lasts at most, and a grant that was requested without an end. */
   maxPermitMs: number;
 }
 
-/** What becomes of an escalation by somebody's yes. */
+/** What an approval makes of an escalation. */
 export type Approval =
-  /** Still pending while somebody else has to say yes, too. */
+  /** Still pending while another reviewer has to approve, too. */
   | { kind: "done"; record: EscalationRecord; grant?: Grant }
   | { kind: "own-request" }
-  /** They said yes before; somebody else has to. */
+  /** They approved before; another reviewer has to. */
   | { kind: "same-person"; record: EscalationRecord }
   | { kind: "invalid"; problem: string };
 
@@ -42,33 +42,38 @@ export type Approval =
 const grantMs = 3_600_000;
 
 /**
- * What a yes comes to. Nobody approves what they asked for themselves, and nobody counts twice, whatever credentials they
- * have. Where two people say yes, the narrower terms of both hold. `carrier` is the grant that carries an act.
+ * What an approval comes to. No person approves what they asked for themselves, and none counts twice, whatever credentials they
+ * have. Where two people approve, the narrower terms of both hold. `carrier` is the grant that carries an act.
  */
 export function approve(
   record: EscalationRecord,
-  yes: Yes,
+  given: GivenApproval,
   rules: ApprovalRules,
   carrier: Grant | undefined,
 ): Approval {
-  const { person, credential, at, terms } = yes;
+  const { person, credential, at, terms } = given;
   if (samePrincipal(person, record.requester)) return { kind: "own-request" };
   const others = (record.approvals ?? []).filter(({ by }) => !samePrincipal(by, person));
   const isEnough = others.length + 1 >= rules.approvals;
   if (!isEnough && others.length < (record.approvals ?? []).length) return { kind: "same-person", record };
   const approvals = [...others, { by: person, credential, at, ...definedOf(terms) }];
-  const narrowest = narrowestOf(approvals, after(at, record.approval === undefined ? grantMs : rules.permitMs));
+  const usualMs = record.approval === undefined ? Math.min(grantMs, rules.maxPermitMs) : rules.permitMs;
+  const narrowest = narrowestOf(approvals, after(at, usualMs));
   const approved = { ...record, approvals, status: "approved" as const };
+  const isTooLong = terms.expiresAt !== undefined && isLater(terms.expiresAt, after(at, rules.maxPermitMs));
+  const most = `${rules.maxPermitMs / 60_000} minutes at most`;
   if (record.approval === undefined) {
+    // Who approves narrows what was requested. A request without an end leaves no end to narrow.
+    if (isTooLong && record.requestedAuthority?.constraints?.expiresAt === undefined)
+      return { kind: "invalid", problem: `it was requested without an end, so it can last for ${most}` };
     const made = approvedGrant(record, { at, ...narrowest });
     if (!made.ok) return { kind: "invalid", problem: made.problem };
     const { grant } = made;
     return isEnough ? done({ ...approved, grantId: grant.id }, grant) : done({ ...record, approvals });
   }
   if (terms.maxUses !== undefined)
-    return { kind: "invalid", problem: "a yes to one act is for one use, so leave the number of uses out" };
-  if (terms.expiresAt !== undefined && isLater(terms.expiresAt, after(at, rules.maxPermitMs)))
-    return { kind: "invalid", problem: `it can be used for ${rules.maxPermitMs / 60_000} minutes at most` };
+    return { kind: "invalid", problem: "the approval of one act is for one use, so leave the number of uses out" };
+  if (isTooLong) return { kind: "invalid", problem: `it can be used for ${most}` };
   const ends = earlier(carrier?.constraints.expiresAt, narrowest.expiresAt);
   if (!isLater(ends, at)) return { kind: "invalid", problem: "it would have expired already" };
   // As the host writes instants, so that they can be compared as texts.
@@ -81,7 +86,7 @@ function done(record: EscalationRecord, grant?: Grant): Approval {
 
 type Given = NonNullable<EscalationRecord["approvals"]>;
 
-/** Whoever names no end means the usual one. */
+/** Terms without an end have the usual one. */
 function narrowestOf(approvals: Given, usualEnd: string): { expiresAt: string; maxUses?: number } {
   const ends = approvals.map(({ expiresAt = usualEnd }) => expiresAt);
   const expiresAt = ends.reduce((one, other) => earlier(one, other));

@@ -1,4 +1,4 @@
-import type { EscalationRecord } from "../management/records.ts";
+import type { EscalationRecord } from "../admin-contract/records.ts";
 import { describe, expect, test } from "vitest";
 import { GrantSchema, type AuthorityRequest, type Constraints, type PrincipalRef } from "turnpike/contracts";
 import { alice, assistant, pendingEscalation } from "../../test/records.ts";

@@ -1,4 +1,4 @@
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import { parseInstant, type Grant } from "turnpike/contracts";
 
 /** The terms of a grant that an approval issues. */

@@ -1,14 +1,16 @@
 import type { Transaction } from "kysely";
 import { samePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import type { DropReason, EscalationRecord } from "../management/index.ts";
+import { columnText } from "../shared/index.ts";
+import type { DropReason, EscalationRecord } from "../admin-contract/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import { approve, type Approval, type ApprovalRules, type ApprovalTerms } from "./approval.ts";
 import {
   type AnswersEnding,
+  type AnswersPage,
   endAnswers,
-  keepAnswer,
+  storeAnswer,
   type LastingAnswer,
+  type LastingAnswers,
   lastingAnswers,
   type LastingOptions,
 } from "./answers-of-credential.ts";
@@ -20,7 +22,7 @@ import { isUsed, withdrawYes, type WithdrawnRecord } from "./withdraw.ts";
 export interface Answer {
   namespaceId: string;
   id: string;
-  /** The hash of the request that the operator looked at. */
+  /** The hash of the request that the operator was shown. */
   ask: string;
   /** The operator's credential. */
   by: string;
@@ -40,7 +42,7 @@ export type Answered =
   | { kind: "no-reviewer" }
   | { kind: "closed"; record: EscalationRecord };
 
-/** The outcome of taking a yes back. */
+/** The outcome of withdrawing an approval. */
 export type Withdrawn =
   | Exclude<Answered, { kind: "done" | "closed" | "same-person" | "invalid" }>
   | { kind: "done"; record: WithdrawnRecord }
@@ -52,8 +54,8 @@ type Found =
   | { kind: "found"; record: EscalationRecord };
 
 export interface AnswerOptions extends ApprovalRules, LastingOptions {
-  /** Stores the grant of an approval in the transaction of the answer. */
-  issueGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void>;
+  /** Stores the grant of an approval in the transaction of the answer, and with which credential that was given. */
+  issueGrant(transaction: Transaction<Schema>, grant: Grant, madeWith: string): Promise<void>;
   /** Why what was said with a credential does not count in a tenant; undefined when it does. */
   reviewerProblem(
     db: Reader,
@@ -61,40 +63,40 @@ export interface AnswerOptions extends ApprovalRules, LastingOptions {
     namespaceId: string,
     at: string,
   ): Promise<Exclude<DropReason, "takes_part"> | undefined>;
-  /** Told of an answer in its transaction, with the grant of an approval; not of a yes that needs another one. */
+  /** Called for an answer in its transaction, with the grant of an approval; not for an approval that needs another one. */
   onAnswered?(transaction: Transaction<Schema>, record: EscalationRecord, grant?: Grant): Promise<unknown>;
 }
 
 /** Answers to escalations. */
 export interface EscalationAnswers {
   /**
-   * Says yes. When it is the last one that is needed, the escalation is closed and the grant that it requests issued in one
-   * transaction; a question about an act gets a permit instead. Earlier approvals count only while their credentials are
+   * Approves. When it is the last approval that is needed, the escalation is closed and the grant that it requests issued in one
+   * transaction; an escalation about an act gets a permit instead. Earlier approvals count only while their credentials are
    * valid and a reviewer's; the others are dropped.
    */
   approve(answer: Answer, terms?: ApprovalTerms): Promise<Answered>;
   /** What `approve` would come to now. It changes nothing. */
   previewApproval(answer: Answer, terms?: ApprovalTerms): Promise<Answered>;
-  /** Says no. One is enough. */
+  /** Denies an escalation. One denial is enough. */
   deny(answer: Answer, reason: string): Promise<Answered>;
   /** The escalation that `deny` would close now. */
   previewDenial(answer: Answer): Promise<Answered>;
-  /** Takes a yes back: a permit that was not used cannot be used any more, and a grant that it issued is revoked. */
+  /** Withdraws an approval: a permit that was not used cannot be used any more, and a grant that it issued is revoked. */
   withdraw(answer: Answer, reason?: string): Promise<Withdrawn>;
   /** What `withdraw` would come to now. It changes nothing. */
   previewWithdrawal(answer: Answer, reason?: string): Promise<Withdrawn>;
-  /** What the answers that were given with a credential left behind: what ends with `endAnswersOf`. */
-  answersOf(credentialId: string, at: string): Promise<LastingAnswer[]>;
+  /** What the answers that were given with a credential left behind: what ends with `endAnswersOf`, or a page of it. */
+  answersOf(credentialId: string, at: string, page?: AnswersPage): Promise<LastingAnswers>;
   /** Ends it in a transaction that ends the revision; returns what that was, as it is now. */
   endAnswersOf(transaction: Transaction<Schema>, credentialId: string, ending: AnswersEnding): Promise<LastingAnswer[]>;
 }
 
 export function createEscalationAnswers(
-  { db }: Database,
+  { db, reporting }: Database,
   revisions: Revisions,
   { issueGrant, findGrant, reviewerProblem, onAnswered, revokeGrant, onWithdrawn, ...rules }: AnswerOptions,
 ): EscalationAnswers {
-  /** The escalation that an answer is to, if whoever answers may do so. */
+  /** The escalation that an answer is to, if this operator may answer it. */
   const find = async (reader: Reader, given: Answer): Promise<Found> => {
     const { namespaceId, id, ask, at, by, person } = given;
     const row = await findRow(reader, namespaceId, id);
@@ -103,7 +105,7 @@ export function createEscalationAnswers(
     if (record.ask !== ask || !isUnchanged(record)) return { kind: "other-request" };
     if (takesPart(record, person)) return { kind: "takes-part" };
     const problem = await reviewerProblem(reader, by, namespaceId, at);
-    // Whoever answers was admitted with a credential that was there: a row is removed with its tenant alone.
+    // The operator was admitted with a credential that existed then: its row is removed only with its tenant.
     if (problem !== undefined && problem !== "credential_unknown") return { kind: "no-reviewer" };
     return { kind: "found", record };
   };
@@ -134,8 +136,8 @@ export function createEscalationAnswers(
     if (found.kind !== "done") return found;
     const record = await withoutInvalid(reader, found.record, given.at);
     const carrier = record.approval && (await findGrant(reader, record.namespaceId, record.approval.grantId));
-    const yes = { person: given.person, credential: given.by, at: given.at, terms };
-    return approve(record, yes, rules, carrier);
+    const approval = { person: given.person, credential: given.by, at: given.at, terms };
+    return approve(record, approval, rules, carrier);
   };
   const judgeNo = async (reader: Reader, given: Answer, reason: string): Promise<Answered> => {
     const found = await findOpen(reader, given);
@@ -161,16 +163,16 @@ export function createEscalationAnswers(
   /** An answer locks the row of the revision first, so that two answers come one after the other. */
   const answer = (given: Answer, judge: (reader: Reader) => Promise<Answered>): Promise<Answered> =>
     revisions.write(async (transaction) => {
-      // Whoever joins the question meanwhile is seen, or sees the answer.
+      // A request that joins the escalation meanwhile is seen here, or sees the answer.
       await lockRow(transaction, columnText(given.namespaceId), given.id);
       const judged = await judge(transaction);
       if (judged.kind !== "done") return judged;
       const { grant } = judged;
       const isClosed = judged.record.status !== "pending";
       const record = { ...judged.record, ...(isClosed && { decidedAt: given.at, decidedBy: given.by }) };
-      if (grant !== undefined) await issueGrant(transaction, grant);
+      if (grant !== undefined) await issueGrant(transaction, grant, given.by);
       await writeRecord(transaction, record);
-      await keepAnswer(transaction, record, given.by);
+      await storeAnswer(transaction, record, given.by);
       if (isClosed) await onAnswered?.(transaction, record, grant);
       return { ...judged, record };
     });
@@ -188,7 +190,7 @@ export function createEscalationAnswers(
         return isWithdrawn ? judged : { kind: "used" };
       }),
     previewWithdrawal: (given, reason) => judgeWithdrawal(db, given, reason),
-    answersOf: (credentialId, at) => lastingAnswers(db, credentialId, at, { findGrant }),
+    answersOf: (credentialId, at, page) => lastingAnswers(reporting, credentialId, at, { findGrant }, page),
     endAnswersOf: (transaction, credentialId, ending) =>
       endAnswers(transaction, credentialId, ending, { findGrant, revokeGrant, onWithdrawn }),
   };

@@ -1,15 +1,15 @@
 import { sql, type RawBuilder, type SqlBool, type Transaction } from "kysely";
-import type { EscalationRecord } from "../management/index.ts";
-import { fewRows, type Database, type Revisions, type Schema } from "../storage/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
+import { limitRows, type Database, type Revisions, type Schema } from "../storage/index.ts";
 import { isPending, recordOf } from "./escalation-rows.ts";
 
 export interface ExpiryOptions {
-  /** Told once of an escalation that nobody answered in time, in the transaction that marks it. */
+  /** Called once for an escalation that expired without an answer, in the transaction that marks it. */
   onExpired?(transaction: Transaction<Schema>, record: EscalationRecord): Promise<unknown>;
 }
 
 /**
- * Marks the escalations that nobody answered in time; returns how many. INVARIANT: one is told of where its row comes to say
+ * Marks the escalations that expired without an answer; returns how many. INVARIANT: one is told of where its row comes to say
  * so, and nowhere else, so that it is told of once.
  */
 export async function markExpired(
@@ -28,7 +28,7 @@ export async function markExpired(
   return marked.length;
 }
 
-/** Marks some that nobody answered in time, of all tenants. */
+/** Marks some that expired without an answer, of all tenants. */
 export async function expireSome(
   database: Database,
   revisions: Revisions,
@@ -38,7 +38,7 @@ export async function expireSome(
   const isOver = sql<boolean>`${isPending} and expires_at <= ${now}`;
   const first = await database.db.selectFrom("escalations").select("id").where(isOver).limit(1).executeTakeFirst();
   if (first === undefined) return 0;
-  const few = fewRows(database, "escalations", isOver, most);
+  const few = limitRows(database, "escalations", isOver, most);
   // Like an answer, so that an escalation is either answered or expired.
   return revisions.write((transaction) => markExpired(transaction, few, now, options));
 }

@@ -1,32 +1,66 @@
 import { sql, type Transaction } from "kysely";
-import type { Question } from "turnpike/kernel";
-import type { EscalationRecord } from "../management/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import type { EscalationRef } from "turnpike/kernel";
+import type { EscalationRecord } from "../admin-contract/index.ts";
+import { lockRevision, type Database, type Schema } from "../storage/index.ts";
 import { markExpired, type ExpiryOptions } from "./escalation-expiry.ts";
 import { freshId, withParties, type NewEscalation } from "./escalation-records.ts";
-import { isPending, lockRow, recordOf, rowOf, type EscalationRow, writeRecord } from "./escalation-rows.ts";
+import {
+  isPending,
+  lockRow,
+  recordOf,
+  rowOf,
+  type ClosedBy,
+  type EscalationRow,
+  type Reader,
+  writeRecord,
+} from "./escalation-rows.ts";
+
+/** When something ends that an escalation rests on, and what that is. */
+export interface EscalationEnd {
+  at: string;
+  by: ClosedBy;
+}
+
+/** What an escalation rests on, besides a turn: the credential that it is made with, and the grant that carries the act. */
+export interface Basis {
+  namespaceId: string;
+  credential?: string | undefined;
+  grantId?: string | undefined;
+}
 
 export interface QueueOptions extends ExpiryOptions {
   /** How long an escalation can be answered. */
-  keepMs: number;
+  lifetimeMs: number;
   /** How many escalations of one actor may be open, of either kind. */
   maxOpen: number;
   /** Told of a new escalation in its transaction; not of a request that joins one that waits. */
   onOpened?(transaction: Transaction<Schema>, record: EscalationRecord): Promise<unknown>;
+  /** Of what an escalation rests on, that which ends first; undefined when nothing of it ends by itself. */
+  endOf?(reader: Reader, basis: Basis): Promise<EscalationEnd | undefined>;
+}
+
+/** What an escalation would rest on ended before it could be made. */
+class NothingToAskError extends Error {
+  override readonly name = "NothingToAskError";
 }
 
 /** Puts an escalation into the queue, or finds the one that waits with the same request. */
-export type OpenEscalation = (escalation: NewEscalation) => Promise<"full" | Question>;
+export type OpenEscalation = (escalation: NewEscalation) => Promise<"full" | EscalationRef>;
 
 /** The advisory lock under which one actor's escalations are counted; its second half is the actor. */
 const actorLock = 7445;
 
-/** The one way into the queue, for requests of authority and for questions about acts. */
-export function createEscalationQueue({ db, kind }: Database, options: Omit<QueueOptions, "keepMs">): OpenEscalation {
-  const { maxOpen, onOpened } = options;
-  return (escalation) =>
+/** The one way into the queue, for requests of authority and for approvals of acts. */
+export function createEscalationQueue(
+  { db, kind }: Database,
+  options: Omit<QueueOptions, "lifetimeMs">,
+): OpenEscalation {
+  const { maxOpen, onOpened, endOf } = options;
+  return ({ credential, ...escalation }) =>
     db.transaction().execute(async (transaction) => {
       const asked = rowOf({ id: "", ...escalation });
+      // A transaction that revokes a credential or a grant meanwhile finds this escalation, or is seen here.
+      await lockRevision(transaction, kind);
       if (kind === "postgres") await lockActor(transaction, asked);
       const isOver = sql<boolean>`namespace_id = ${asked.namespace_id} and ask = ${asked.ask} and ${isPending}
         and expires_at <= ${escalation.requestedAt}`;
@@ -35,8 +69,17 @@ export function createEscalationQueue({ db, kind }: Database, options: Omit<Queu
       const same = await pendingWith(transaction, asked);
       if (same !== undefined) return join(transaction, same, escalation);
       if ((await countOpen(transaction, asked, escalation.requestedAt)) >= maxOpen) return "full";
-      const record = { id: freshId(escalation.requestedAt, await lastId(transaction, asked)), ...escalation };
-      await transaction.insertInto("escalations").values(rowOf(record)).execute();
+      const { namespaceId, approval, requestedAt, expiresAt } = escalation;
+      const end = await endOf?.(transaction, { namespaceId, credential, grantId: approval?.grantId });
+      if (end !== undefined && end.at <= requestedAt)
+        throw new NothingToAskError(`No escalation is made: ${end.by.reason} at ${end.at}.`);
+      const first = end !== undefined && end.at < expiresAt ? end : undefined;
+      const id = freshId(requestedAt, await lastId(transaction, asked));
+      const record = { id, ...escalation, expiresAt: first?.at ?? expiresAt };
+      await transaction
+        .insertInto("escalations")
+        .values(rowOf(record, { credential, closed: first?.by }))
+        .execute();
       await onOpened?.(transaction, record);
       return { id: record.id, expiresAt: record.expiresAt };
     });
@@ -57,7 +100,7 @@ async function lastId(transaction: Transaction<Schema>, { namespace_id, ask }: R
   return last?.id;
 }
 
-/** The escalation that waits with a request; one from before requesters were kept is found by its request alone. */
+/** The escalation that waits with a request; one from before requesters were stored is found by its request alone. */
 function pendingWith(
   transaction: Transaction<Schema>,
   { namespace_id, ask }: Request,
@@ -71,12 +114,12 @@ function pendingWith(
     .executeTakeFirst();
 }
 
-/** The question that waits, which knows everybody who had a part in asking it. */
+/** The escalation that waits, which names every party to its request. */
 async function join(
   transaction: Transaction<Schema>,
   { namespace_id, id, expires_at: expiresAt }: Pick<EscalationRow, "namespace_id" | "id" | "expires_at">,
   escalation: NewEscalation,
-): Promise<Question> {
+): Promise<EscalationRef> {
   if (escalation.triedBy !== undefined || escalation.askedBy !== undefined) {
     const row = await lockRow(transaction, namespace_id, id);
     const record = row && withParties(recordOf(row, escalation.requestedAt), escalation);

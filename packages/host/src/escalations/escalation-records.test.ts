@@ -23,7 +23,7 @@ const acts: { act: Act; reason: string }[] = [
   },
 ];
 for (const { act, reason } of acts) {
-  test(`whoever reviews an act of the kind ${act.kind} reads what it is`, () => {
+  test(`a reviewer of an act of the kind ${act.kind} reads what it is`, () => {
     expect(actEscalation(mine, actToApprove(mine.namespaceId, { act }), hourMs).reason).toBe(reason);
   });
 }
@@ -34,7 +34,7 @@ describe("an escalation is what its hash says", () => {
   const other = actToApprove(mine.namespaceId, { act: { kind: "tool", tool: "bank.pay", arguments: {} } });
   const bob = { kind: "human", userId: "bob" } as const;
 
-  test("unless somebody changed it", () => {
+  test("unless it was changed", () => {
     expect([isUnchanged(act), isUnchanged(authority)]).toEqual([true, true]);
     expect(isUnchanged({ ...act, approval: other })).toBe(false);
   });
@@ -57,7 +57,7 @@ describe("the id of an escalation", () => {
   const now = `q${Date.parse(at).toString(36)}`;
   const next = `q${(Date.parse(at) + 1).toString(36)}`;
 
-  test("begins with its moment, and is nobody else's of that moment", () => {
+  test("begins with its instant, and no other one of that instant has it", () => {
     const [one, other] = [freshId(at, undefined), freshId(at, undefined)];
     expect([placeOf(one), placeOf(other)]).toEqual([now, now]);
     expect(one).toMatch(/^q[0-9a-z]{8}[0-9a-f]{8}$/);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import {
+  canonicalJson,
   principalKey,
   samePrincipal,
   type AccessContext,
@@ -10,25 +11,33 @@ import {
   type RequestParty,
 } from "turnpike/contracts";
 import { requestHash, type ActToApprove } from "turnpike/kernel";
-import { canonicalJson, sha256 } from "../base/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import { sha256 } from "../shared/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 
 /** An escalation that is about to wait; it gets its id when it does. */
-export type NewEscalation = Omit<EscalationRecord, "id">;
+export type NewEscalation = Omit<EscalationRecord, "id"> & {
+  /** The credential that it is asked with. */
+  credential?: string | undefined;
+};
 
 /** A request for authority that begins to wait. */
-export function authorityEscalation(context: AccessContext, escalation: Escalation, keepMs: number): NewEscalation {
+export function authorityEscalation(context: AccessContext, escalation: Escalation, lifetimeMs: number): NewEscalation {
   const { reason, reviewer, requestedAuthority, requestedAt } = escalation;
   const content = { ...originOf(context), reviewer, reason };
   const request = requestedAuthority && { requestedAuthority };
-  return { ...content, ask: authorityHash({ ...content, ...request }), ...request, ...timesOf(requestedAt, keepMs) };
+  return {
+    ...content,
+    ask: authorityHash({ ...content, ...request }),
+    ...request,
+    ...timesOf(requestedAt, lifetimeMs),
+  };
 }
 
-/** A question about one act that begins to wait. Its owner is the reviewer. */
+/** A new escalation about one act. The owner of the act is its reviewer. */
 export function actEscalation(
   context: AccessContext,
   { hash, act, request, grantId }: ActToApprove,
-  keepMs: number,
+  lifetimeMs: number,
 ): NewEscalation {
   return {
     ...originOf(context),
@@ -36,12 +45,22 @@ export function actEscalation(
     reason: reasonOf(act),
     ask: hash,
     approval: { act, request, grantId },
-    ...timesOf(context.now, keepMs),
+    ...timesOf(context.now, lifetimeMs),
   };
 }
 
 function originOf(context: AccessContext) {
-  const { namespaceId, actor: requester, authority, purpose, traceId, executionId, triedBy, askedBy } = context;
+  const {
+    namespaceId,
+    actor: requester,
+    authority,
+    purpose,
+    traceId,
+    executionId,
+    triedBy,
+    askedBy,
+    credential,
+  } = context;
   return {
     namespaceId,
     requester,
@@ -51,6 +70,7 @@ function originOf(context: AccessContext) {
     ...(executionId && { executionId }),
     ...(triedBy && { triedBy }),
     ...(askedBy && { askedBy }),
+    ...(credential !== undefined && { credential }),
   };
 }
 
@@ -61,12 +81,12 @@ function partiesOf(parties: Parties): readonly RequestParty[] {
   return parties === undefined ? [] : [parties].flat();
 }
 
-/** Everybody who had a part in asking, besides the requester. */
+/** Every party to the request, besides the requester. */
 export function takesPart({ triedBy, askedBy }: EscalationRecord, person: PrincipalRef): boolean {
   return [...partiesOf(triedBy), ...partiesOf(askedBy)].some(({ actor }) => samePrincipal(actor, person));
 }
 
-/** A request that waits, with whoever joins it; undefined when they are known to it. */
+/** A request that waits, with the parties that join it; undefined when it names them already. */
 export function withParties(record: EscalationRecord, joining: NewEscalation): EscalationRecord | undefined {
   const triedBy = joined(record.triedBy, joining.triedBy);
   const askedBy = joined(record.askedBy, joining.askedBy);
@@ -84,12 +104,12 @@ function joined(known: Parties, joining: Parties): Parties {
   return all.length === 1 ? all[0] : all;
 }
 
-function timesOf(requestedAt: string, keepMs: number) {
+function timesOf(requestedAt: string, lifetimeMs: number) {
   const requested = Date.parse(requestedAt);
   return {
     status: "pending" as const,
     requestedAt: new Date(requested).toISOString(),
-    expiresAt: new Date(requested + keepMs).toISOString(),
+    expiresAt: new Date(requested + lifetimeMs).toISOString(),
   };
 }
 

@@ -1,17 +1,28 @@
 import { sql, type Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
-import { columnText, deepFreeze } from "../base/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import { columnText, deepFreeze } from "../shared/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { placeOf } from "./escalation-records.ts";
 
 export type EscalationRow = Schema["escalations"];
 
-/** Written as it stands in the partial indexes, which no parameter would find. */
+/** Written exactly as in the partial indexes, which a query with a parameter would not use. */
 export const isPending = sql<boolean>`status = 'pending'`;
 
-export function rowOf(record: EscalationRecord): EscalationRow {
-  const { approval, requester: actor, authority, reviewer: owner, purpose, permitExpiresAt } = record;
+/** What is gone: why an escalation ended, if not for lack of an answer. */
+export type ClosedBy = Omit<NonNullable<EscalationRecord["closed"]>, "at">;
+
+/** What is stored of an escalation that is not on its record. */
+export interface EscalationBasis {
+  /** The credential that it is asked with. */
+  credential?: string | undefined;
+  /** What ends when it expires. */
+  closed?: ClosedBy | undefined;
+}
+
+export function rowOf(record: EscalationRecord, { credential, closed }: EscalationBasis = {}): EscalationRow {
+  const { approval, requester: actor, authority, reviewer: owner, purpose, permitExpiresAt, executionId } = record;
   return {
     namespace_id: columnText(record.namespaceId),
     id: record.id,
@@ -22,6 +33,9 @@ export function rowOf(record: EscalationRecord): EscalationRow {
     place: approval === undefined ? null : placeOf({ actor, authority, owner, purpose }, approval.request),
     permit_expires_at: permitExpiresAt ?? null,
     grant_id: approval === undefined ? null : columnText(approval.grantId),
+    credential_id: credential === undefined ? null : columnText(credential),
+    execution_id: executionId === undefined ? null : columnText(executionId),
+    closed: closed === undefined ? null : JSON.stringify(closed),
     content: JSON.stringify(record),
   };
 }
@@ -41,7 +55,7 @@ export async function writeRecord(transaction: Transaction<Schema>, record: Esca
 }
 
 /**
- * A row that nobody else changes before the transaction ends, so that what is written of it is of what was read. Answers lock
+ * A row that no other transaction changes before this one ends, so that what is written is based on what was read. Answers lock
  * it too, by the row itself.
  */
 export async function lockRow(
@@ -69,13 +83,19 @@ export function findRow(db: Reader, namespaceId: string, id: string): Promise<Es
     .executeTakeFirst();
 }
 
-/** What an escalation is now: one that nobody answered in time is expired. */
+/** What an escalation is now: one without an answer in time is expired. */
 export function statusOf(row: Pick<EscalationRow, "status" | "expires_at">, now: string): EscalationRow["status"] {
   return row.status === "pending" && row.expires_at <= now ? "expired" : row.status;
 }
 
-/** A record as it is now. */
-export function recordOf(row: Pick<EscalationRow, "status" | "expires_at" | "content">, now: string): EscalationRecord {
+/** A record as it is now. One that expired with what it rested on says so. */
+export function recordOf(
+  row: Pick<EscalationRow, "status" | "expires_at" | "closed" | "content">,
+  now: string,
+): EscalationRecord {
   const record = JSON.parse(row.content) as EscalationRecord;
-  return deepFreeze({ ...record, status: statusOf(row, now) });
+  const status = statusOf(row, now);
+  const isClosed = status === "expired" && row.closed !== null;
+  const closed = isClosed && { closed: { ...(JSON.parse(row.closed ?? "") as ClosedBy), at: row.expires_at } };
+  return deepFreeze({ ...record, status, ...closed });
 }

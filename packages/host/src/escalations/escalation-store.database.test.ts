@@ -1,4 +1,4 @@
-import type { EscalationRecord } from "../management/records.ts";
+import type { EscalationRecord } from "../admin-contract/records.ts";
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
@@ -14,8 +14,8 @@ import { createRevisions } from "../storage/index.ts";
 import type { Answer } from "./escalation-answers.ts";
 import { createEscalationStore, type EscalationOptions } from "./escalation-store.ts";
 
-const keepMs = 3_600_000;
-const lastMoment = "2026-01-01T12:59:59.999Z";
+const lifetimeMs = 3_600_000;
+const lastInstant = "2026-01-01T12:59:59.999Z";
 const end = "2026-01-01T13:00:00.000Z";
 
 const rules = {
@@ -32,7 +32,7 @@ const rules = {
 const waits: unknown = { id: expect.any(String), expiresAt: expect.any(String) };
 
 function openAll(database: Database): Stores {
-  return openStores(database, { escalationMs: keepMs });
+  return openStores(database, { escalationMs: lifetimeMs });
 }
 
 function all({ escalations }: Stores, namespaceId: string, now = officeTime): Promise<EscalationRecord[]> {
@@ -52,7 +52,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
   const open = sharedDatabase(kind);
   const stores = async (): Promise<Stores> => openAll(await open());
 
-  test("an escalation is kept to its last character, and nobody can change what is read", async () => {
+  test("an escalation is stored to its last character, and what is read cannot be changed", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const asked = escalation({ reason: "May I?\0 \ud800 🙂", requestedAt: "2026-01-01T13:00:00+01:00" });
@@ -70,20 +70,20 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     expect(await own.escalations.find(namespaceId, record?.id ?? "", officeTime)).toEqual(record);
   });
 
-  test("whoever requests the same learns of the one escalation that waits, and when it expires", async () => {
+  test("a caller who requests the same learns of the one escalation that waits, and when it expires", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const add = (requestedAt: string) => own.escalations.add(context({ namespaceId }), escalation({ requestedAt }));
     const first = await add(officeTime);
     const [record] = await all(own, namespaceId);
     expect(first).toEqual({ id: record?.id, expiresAt: record?.expiresAt });
-    expect(await add(lastMoment)).toEqual(first);
+    expect(await add(lastInstant)).toEqual(first);
     const next = await add(end);
     expect(next).toEqual({ id: expect.any(String) as string, expiresAt: "2026-01-01T14:00:00.000Z" });
     expect(next).not.toEqual(first);
   });
 
-  test("one from before requesters were kept is the one that waits, whoever requests the same", async () => {
+  test("one from before requesters were stored is the one that waits for all who request the same", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const add = () => own.escalations.add(context({ namespaceId }), escalation());
@@ -93,11 +93,11 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     expect(await add()).toEqual(first);
   });
 
-  test("whoever is told of an answer is told in its transaction: what they throw undoes it", async () => {
+  test("a listener is called in the transaction of an answer: what it throws undoes it", async () => {
     const database = await open();
     const told: unknown[] = [];
     const own = createEscalationStore(database, createRevisions(database), {
-      keepMs,
+      lifetimeMs,
       maxOpen: 9,
       ...rules,
       onAnswered(_transaction, { id, status }, issued) {
@@ -119,12 +119,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     ]);
   });
 
-  describe("whoever is told of escalations", () => {
+  describe("a listener of escalations", () => {
     const openTold = async (changes: Partial<EscalationOptions> = {}, database?: Database) => {
       const own = database ?? (await open());
       const told: unknown[] = [];
       const store = createEscalationStore(own, createRevisions(own), {
-        keepMs,
+        lifetimeMs,
         maxOpen: 9,
         ...rules,
         onOpened: (_transaction, { id, status }) => Promise.resolve(told.push(["opened", id, status])),
@@ -140,7 +140,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     test("hears of one that begins to wait, and not of those that join it", async () => {
       const { told, add } = await openTold();
       const { id } = await add();
-      await add(lastMoment);
+      await add(lastInstant);
       expect(told).toEqual([["opened", id, "pending"]]);
     });
 
@@ -150,10 +150,10 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await store.list(namespaceId, { limit: 9, now: officeTime })).toEqual([]);
     });
 
-    test("hears once of one that nobody answered in time, whoever marks it first", async () => {
+    test("hears once of one that expired without an answer, whichever host marks it first", async () => {
       const { store, told, add } = await openTold({}, await openFresh(kind));
       const first = await add();
-      expect(await store.expire(lastMoment, 9)).toBe(0);
+      expect(await store.expire(lastInstant, 9)).toBe(0);
       expect(await store.expire(end, 9)).toBe(1);
       expect(await store.expire(end, 9)).toBe(0);
       const second = await add(end);
@@ -187,7 +187,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
   });
 
   describe("an actor with as many open escalations as it may have", () => {
-    const few = async () => openStores(await open(), { escalationMs: keepMs, openEscalations: 2 });
+    const few = async () => openStores(await open(), { escalationMs: lifetimeMs, openEscalations: 2 });
     const full = async () => {
       const own = await few();
       const namespaceId = newTenant();
@@ -218,7 +218,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
 
     test("asks again once they have expired", async () => {
       const { add } = await full();
-      expect(await add("three", {}, lastMoment)).toBe("full");
+      expect(await add("three", {}, lastInstant)).toBe("full");
       expect(await add("three", {}, end)).toEqual(waits);
     });
 
@@ -244,7 +244,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       { name: "once more" },
       { name: "in other words", asked: escalation({ reason: "Please?" }) },
       { name: "in another turn of another trace", who: { executionId: "turn-2", traceId: "trace-2" } },
-      { name: "a moment before the first one expires", asked: escalation({ requestedAt: lastMoment }) },
+      { name: "an instant before the first one expires", asked: escalation({ requestedAt: lastInstant }) },
       {
         name: "with its keys in another order",
         asked: escalation(
@@ -343,16 +343,16 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
   });
 
   describe("an escalation waits", () => {
-    test("until its last moment and not into the next one", async () => {
+    test("until its last instant and not into the next one", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const { id } = await askIn(own, namespaceId);
       const statusAt = async (now: string) => (await own.escalations.find(namespaceId, id, now))?.status;
-      expect([await statusAt(lastMoment), await statusAt(end)]).toEqual(["pending", "expired"]);
+      expect([await statusAt(lastInstant), await statusAt(end)]).toEqual(["pending", "expired"]);
       for (const [status, now, count] of [
-        ["pending", lastMoment, 1],
+        ["pending", lastInstant, 1],
         ["pending", end, 0],
-        ["expired", lastMoment, 0],
+        ["expired", lastInstant, 0],
         ["expired", end, 1],
       ] as const) {
         expect(await own.escalations.list(namespaceId, { status, limit: 9, now })).toHaveLength(count);
@@ -364,7 +364,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       { status: "expired", pages: [9999, 10_000, 51] },
       { status: "approved", pages: [0] },
     ] as const) {
-      test(`and a list of what is ${status} goes on behind each ten thousand that it looked at`, async () => {
+      test(`and a list of what is ${status} continues behind each ten thousand that it read`, async () => {
         const database = await open();
         const own = openAll(database);
         const { escalations } = own;
@@ -388,7 +388,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     }
 
     for (const verb of ["approve", "deny"] as const) {
-      test(`for ${verb}: in time one moment before its end, too late from then on`, async () => {
+      test(`for ${verb}: in time one instant before its end, too late from then on`, async () => {
         const own = await stores();
         const namespaceId = newTenant();
         const record = await askIn(own, namespaceId);
@@ -398,7 +398,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
             : own.escalations.approve(answerTo(record, at));
         expect(await answer(end)).toMatchObject({ kind: "closed", record: { status: "expired" } });
         expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
-        expect(await answer(lastMoment)).toMatchObject({ kind: "done" });
+        expect(await answer(lastInstant)).toMatchObject({ kind: "done" });
       });
     }
 
@@ -410,7 +410,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       await own.escalations.add(context({ namespaceId: other }), inWords("What now?"));
       expect(await own.escalations.countPending(officeTime)).toBe(3);
       await own.escalations.deny(answerTo(denied), "No.");
-      expect(await own.escalations.countPending(lastMoment)).toBe(2);
+      expect(await own.escalations.countPending(lastInstant)).toBe(2);
       expect(await own.escalations.countPending(end)).toBe(0);
     });
 
@@ -427,7 +427,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         [none, 0],
       ]);
       await own.escalations.deny(answerTo(denied), "No.");
-      expect(await counts(lastMoment)).toEqual([
+      expect(await counts(lastInstant)).toEqual([
         [one, 1],
         [other, 1],
         [none, 0],
@@ -451,7 +451,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
   });
 
   describe("an answer", () => {
-    test("of yes issues the grant, which the very next load has", async () => {
+    test("that approves issues the grant, which the very next load has", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const mine = { ...scope, namespaceId };
@@ -468,7 +468,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await all(own, namespaceId)).toEqual([{ ...record, ...closed }]);
     });
 
-    test("of no keeps its reason and issues nothing", async () => {
+    test("of a denial stores its reason and issues nothing", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const record = await askIn(own, namespaceId);
@@ -478,21 +478,21 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
     });
 
-    test("that is only looked at is what it would be, and changes nothing", async () => {
+    test("that is only previewed is what it would be, and changes nothing", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const record = await askIn(own, namespaceId);
       const given = answerTo(record);
       expect(await own.escalations.previewDenial(given)).toEqual({ kind: "done", record });
-      const looked = await own.escalations.previewApproval(given, { maxUses: 1 });
-      expect(looked).toMatchObject({ kind: "done", grant: { constraints: { maxUses: 1 } } });
+      const preview = await own.escalations.previewApproval(given, { maxUses: 1 });
+      expect(preview).toMatchObject({ kind: "done", grant: { constraints: { maxUses: 1 } } });
       expect(await all(own, namespaceId)).toEqual([record]);
       expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
-      expect(await own.escalations.approve(given, { maxUses: 1 })).toMatchObject(looked);
+      expect(await own.escalations.approve(given, { maxUses: 1 })).toMatchObject(preview);
     });
 
     const wrong: { name: string; change(given: Answer): Answer; kind: string }[] = [
-      { name: "an id that nobody has", change: (given) => ({ ...given, id: "q0" }), kind: "unknown" },
+      { name: "an unknown id", change: (given) => ({ ...given, id: "q0" }), kind: "unknown" },
       { name: "another tenant", change: (given) => ({ ...given, namespaceId: newTenant() }), kind: "unknown" },
       { name: "another request", change: (given) => ({ ...given, ask: "0".repeat(64) }), kind: "other-request" },
     ];
@@ -616,8 +616,8 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
           if (statement !== "commit" && !isUndone) problems.push(`half done by ${statement}`);
           const fresh = openAll(database);
           const issued = await fresh.grants.list(record.namespaceId, { limit: 9 });
-          const kept = await fresh.escalations.find(record.namespaceId, record.id, officeTime);
-          if (issued.length > 0 !== (kept?.status === "approved")) problems.push(`half an answer by ${statement}`);
+          const stored = await fresh.escalations.find(record.namespaceId, record.id, officeTime);
+          if (issued.length > 0 !== (stored?.status === "approved")) problems.push(`half an answer by ${statement}`);
         }
         expect(problems).toEqual([]);
       });
@@ -682,12 +682,12 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
   });
 });
 
-test("of two hosts that look for what expired one tells of each escalation", async () => {
+test("of two hosts that search for what expired one reports each escalation", async () => {
   const hosts = await openPair();
   const told: string[] = [];
   const stores = hosts.map((database) =>
     createEscalationStore(database, createRevisions(database), {
-      keepMs,
+      lifetimeMs,
       maxOpen: 99,
       ...rules,
       onExpired: (_transaction, { id }) => Promise.resolve(told.push(id)),

@@ -1,8 +1,8 @@
 import { sql, type Transaction } from "kysely";
-import type { EscalationQueue, Question } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import type { EscalationQueue, EscalationRef } from "turnpike/kernel";
+import { columnText } from "../shared/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import { createEscalationAnswers, type AnswerOptions, type EscalationAnswers } from "./escalation-answers.ts";
 import { expireSome } from "./escalation-expiry.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
@@ -29,18 +29,18 @@ interface EscalationPage extends EscalationFilter {
 export interface EscalationStore extends EscalationAnswers {
   /** How many different people have to approve an escalation. */
   readonly approvalsNeeded: number;
-  add(...escalation: Parameters<EscalationQueue["add"]>): Promise<"full" | Question>;
+  add(...escalation: Parameters<EscalationQueue["add"]>): Promise<"full" | EscalationRef>;
   find(namespaceId: string, id: string, now: string): Promise<EscalationRecord | undefined>;
   /** The newest first. */
   list(namespaceId: string, page: EscalationPage): Promise<EscalationRecord[]>;
   /** The last escalation that fits into one page beside those before it: an act has up to a megabyte. Undefined when all fit. */
   findSizeEnd(namespaceId: string, page: EscalationPage): Promise<string | undefined>;
   /**
-   * The last escalation that one page of a list looks at, so that a page takes milliseconds however little fits: the next
-   * one begins before it. Undefined when a page is filled or the list ends without looking at that much.
+   * The last escalation that one page of a list reads, so that a page takes milliseconds however few match: the next
+   * one begins before it. Undefined when a page is filled or the list ends before that.
    */
   findScanEnd(namespaceId: string, filter: EscalationFilter): Promise<string | undefined>;
-  /** Marks some escalations that nobody answered in time, and tells of each; returns how many. Each is marked once. */
+  /** Marks some escalations that expired without an answer, and reports each; returns how many. Each is marked once. */
   expire(now: string, most: number): Promise<number>;
   /** How many escalations wait in each of these tenants. */
   countPendingOf(namespaceIds: readonly string[], now: string): Promise<Map<string, number>>;
@@ -50,7 +50,7 @@ export interface EscalationStore extends EscalationAnswers {
 
 export interface EscalationOptions extends QueueOptions, AnswerOptions {}
 
-/** How many rows one page looks at. */
+/** How many rows one page reads. */
 const maxScanned = 10_000;
 /** How much one page holds, and the escalation that exceeds it. */
 const maxPageBytes = 4 * 1024 * 1024;
@@ -61,24 +61,24 @@ export function createEscalationStore(
   revisions: Revisions,
   options: EscalationOptions,
 ): EscalationStore {
-  const { db, reports } = database;
+  const { db, reporting } = database;
   const open = createEscalationQueue(database, options);
   return {
     ...createEscalationAnswers(database, revisions, options),
     approvalsNeeded: options.approvals,
-    add: (context, escalation) => open(authorityEscalation(context, escalation, options.keepMs)),
+    add: (context, escalation) => open(authorityEscalation(context, escalation, options.lifetimeMs)),
     async find(namespaceId, id, now) {
       const row = await findRow(db, namespaceId, id);
       return row && recordOf(row, now);
     },
     async list(namespaceId, page) {
-      const rows = await pageOf(reports, namespaceId, page).selectAll().execute();
+      const rows = await pageOf(reporting, namespaceId, page).selectAll().execute();
       return rows.map((row) => recordOf(row, page.now));
     },
     async findSizeEnd(namespaceId, page) {
       const size = sql<number>`octet_length(content)`.as("size");
       let bytes = 0;
-      for (const row of await pageOf(reports, namespaceId, page).select(["id", size]).execute()) {
+      for (const row of await pageOf(reporting, namespaceId, page).select(["id", size]).execute()) {
         bytes += Number(row.size);
         if (bytes > maxPageBytes) return row.id;
       }
@@ -86,7 +86,7 @@ export function createEscalationStore(
     },
     async findScanEnd(namespaceId, filter) {
       if (filter.status !== "pending" && filter.status !== "expired") return undefined;
-      const end = served(reports, namespaceId, filter)
+      const end = served(reporting, namespaceId, filter)
         .select("id")
         .limit(1)
         .offset(maxScanned - 1);
@@ -94,7 +94,7 @@ export function createEscalationStore(
     },
     expire: (now, most) => expireSome(database, revisions, { now, most }, options),
     async countPendingOf(namespaceIds, now) {
-      const rows = await reports
+      const rows = await reporting
         .selectFrom("escalations")
         .select(({ fn }) => ["namespace_id", fn.countAll().as("count")])
         .where("namespace_id", "in", ["", ...namespaceIds.map(columnText)])
@@ -106,7 +106,7 @@ export function createEscalationStore(
       return new Map(namespaceIds.map((id) => [id, counts.get(columnText(id)) ?? 0]));
     },
     async countPending(now) {
-      const { count } = await reports
+      const { count } = await reporting
         .selectFrom("escalations")
         .select(({ fn }) => fn.countAll().as("count"))
         .where(isPending)
@@ -123,13 +123,13 @@ function pageOf(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string
   let rows = served(db, namespaceId, page).limit(limit);
   if (downTo !== undefined) rows = rows.where("id", ">=", downTo);
   if (status === "pending") rows = rows.where("expires_at", ">", now);
-  // An expression is no column: the planner leaves the index of states alone and follows the order of the list.
+  // The expression `status || ''` prevents the planner from using the index of states, so that it follows the order of the list.
   if (status === "expired")
     rows = rows.where(sql<boolean>`(status || '' = 'expired' or (status || '' = 'pending' and expires_at <= ${now}))`);
   return rows;
 }
 
-/** The rows that an index finds, in its order. Those that expired unanswered may be pending still: they are in no one state. */
+/** The part of the query that an index serves. The filter `expired` is not part of it: an expired row may still be stored as pending. */
 function served(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string, filter: EscalationFilter) {
   const { status, before } = filter;
   let rows = db.selectFrom("escalations").where("namespace_id", "=", columnText(namespaceId)).orderBy("id", "desc");

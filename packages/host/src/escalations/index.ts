@@ -1,4 +1,6 @@
 export type { LastingAnswer } from "./answers-of-credential.ts";
+export { type ClosingOptions, createEscalationClosing, type EscalationClosing } from "./close-escalations.ts";
+export type { Basis, EscalationEnd } from "./escalation-queue.ts";
 export { type Answer, type Answered, type Withdrawn } from "./escalation-answers.ts";
 export { createEscalationStore, type EscalationOptions, type EscalationStore } from "./escalation-store.ts";
 export { createPermitStore } from "./permit-store.ts";

@@ -7,7 +7,7 @@ import { actToApprove, askAct, makeReviewers, officeTime, oona, payment } from "
 import { assistant, context, grant } from "../../test/records.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import type { Database } from "../storage/index.ts";
 import type { Answer } from "./escalation-answers.ts";
 
@@ -42,7 +42,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     const mine = context({ namespaceId: newTenant(), now: at("12:00:00") });
     const answer = async (id: string, time: string, by = "human:carol"): Promise<Answer> => {
       const record = await escalations.find(mine.namespaceId, id, time);
-      if (record === undefined) throw new Error("There is no such question.");
+      if (record === undefined) throw new Error("There is no such escalation.");
       return { ...answerTo(record, time), person: parsePrincipal(by) ?? oona };
     };
     // The suite's hashes are of no act: an answer to one would be refused.
@@ -64,16 +64,16 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
   });
   for (const one of suite) test(one.name, () => expect(one.run()).resolves.toBeUndefined());
 
-  test("a question that somebody was told has expired stays closed when the clock is set back", async () => {
+  test("an escalation that a caller was told has expired stays closed when the clock is set back", async () => {
     const own = await stores();
     const namespaceId = newTenant();
-    const question = await askAct(own, namespaceId);
+    const escalation = await askAct(own, namespaceId);
     expect(await kindAt(own, namespaceId, "13:00:00")).toBe("refused");
-    expect(await own.escalations.approve(answerTo(question))).toMatchObject({ kind: "closed" });
+    expect(await own.escalations.approve(answerTo(escalation))).toMatchObject({ kind: "closed" });
     expect(await kindAt(own, namespaceId, "12:30:00")).toBe("refused");
   });
 
-  test("a question about an act is kept whole, with who asked, for whom, and what they need", async () => {
+  test("an escalation about an act is stored whole, with who asked, for whom, and what they need", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const who = { traceId: "nul\0", executionId: "turn-1", now: "2026-01-01T13:00:00+01:00" };
@@ -104,15 +104,15 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     const namespaceId = newTenant();
     const record = await askAct(own, namespaceId);
     const { db } = await open();
-    // What cannot be read was not looked at.
+    // What cannot be read was not checked.
     await db.updateTable("escalations").set({ content: "{" }).where("id", "=", record.id).execute();
     const found = (time: string) => own.permits.find(namespaceId, record.ask, at(time));
-    const question = { id: record.id, expiresAt: record.expiresAt };
-    expect(await found("12:30:00")).toEqual({ kind: "asked", question });
+    const escalation = { id: record.id, expiresAt: record.expiresAt };
+    expect(await found("12:30:00")).toEqual({ kind: "asked", escalation });
     expect(await found("13:30:00")).toEqual({ kind: "refused", reason: "approval_expired" });
   });
 
-  test("questions about acts and requests for authority count together against what an actor may have open", async () => {
+  test("escalations about acts and requests for authority count together against what an actor may have open", async () => {
     const own = await stores({ openEscalations: 2 });
     const namespaceId = newTenant();
     const inWords = (reason: string) => ({
@@ -128,7 +128,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     expect(await own.permits.ask(context({ namespaceId }), actToApprove(namespaceId))).not.toBe("full");
   });
 
-  test("the answer given last counts: a yes after a no that lapsed, and a no after a yes that was used", async () => {
+  test("the answer given last counts: an approval after a denial that lapsed, and a denial after an approval that was used", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const first = await askAct(own, namespaceId);
@@ -145,7 +145,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     expect(await kindAt(own, namespaceId, "13:06:00")).toBe("refused");
   });
 
-  test("questions of one act are in their order, also in one moment and on a host whose clock is behind", async () => {
+  test("escalations of one act are in their order, also in one instant and on a host whose clock is behind", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const ids: string[] = [];
@@ -158,8 +158,8 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  describe("when an act is asked about at the moment of an answer", () => {
-    test("the answer counts, and not the question", async () => {
+  describe("when an act is asked about at the instant of an answer", () => {
+    test("the answer counts, and not the escalation", async () => {
       for (const status of ["permitted", "refused"]) {
         const own = await stores();
         const namespaceId = newTenant();
@@ -170,7 +170,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       }
     });
 
-    test("a permit waits until the question is answered, too: the answer given last counts", async () => {
+    test("a permit waits until the escalation is answered, too: the answer given last counts", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const waits = (time: string) =>
@@ -183,7 +183,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       expect([await kindAt(own, namespaceId, "12:04:00"), await waits("12:04:00")]).toEqual(["refused", 0]);
     });
 
-    test("under another grant, the question counts: a yes is for its grant alone", async () => {
+    test("under another grant, the escalation counts: an approval is for its grant alone", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       await own.escalations.approve(answerTo(await askAct(own, namespaceId)));
@@ -238,15 +238,15 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
   test("an act under a grant that has ended cannot be approved, and neither can several uses of one", async () => {
     const own = await stores();
     const namespaceId = newTenant();
-    await own.grants.issue(grant("grant-1", { namespaceId, constraints: { expiresAt: officeTime } }));
     const record = await askAct(own, namespaceId);
+    await own.grants.issue(grant("grant-1", { namespaceId, constraints: { expiresAt: officeTime } }));
     expect(await own.escalations.approve(answerTo(record))).toMatchObject({ kind: "invalid" });
     const free = await askAct(own, newTenant());
     expect(await own.escalations.approve(answerTo(free), { maxUses: 2 })).toMatchObject({ kind: "invalid" });
     expect(await own.escalations.find(namespaceId, record.id, officeTime)).toEqual(record);
   });
 
-  test("whoever is told of questions and answers is told of each once, with the whole record, in its transaction", async () => {
+  test("a listener hears of escalations and answers, of each once, with the whole record, in its transaction", async () => {
     const told: unknown[] = [];
     const tell =
       (what: string) =>
@@ -270,7 +270,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       return own;
     };
 
-    test("the first yes changes nothing but the record, and the second makes the permit with both names on it", async () => {
+    test("the first approval changes nothing but the record, and the second makes the permit with both names on it", async () => {
       const own = await ofTwo();
       const namespaceId = newTenant();
       const record = await askAct(own, namespaceId);
@@ -297,7 +297,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       expect(await kindAt(own, record.namespaceId, "12:01:00")).toBe("asked");
     });
 
-    test("one no is enough, also after a yes", async () => {
+    test("one denial is enough, also after an approval", async () => {
       const own = await ofTwo();
       const record = await askAct(own, newTenant());
       await own.escalations.approve(answerTo(record));
@@ -321,7 +321,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       expect(last).toMatchObject({ record: { permitExpiresAt: at("12:15:00") } });
     });
 
-    test("a yes from before counts alone when one is enough by now, and anybody may say the last one", async () => {
+    test("an earlier approval counts alone when one is enough by now, and any reviewer may give the last one", async () => {
       const record = await askAct(await stores(), newTenant());
       await (await stores({ approvals: 2 })).escalations.approve(answerTo(record));
       const own = await stores();
@@ -329,7 +329,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     });
   });
 
-  test("nobody approves their own act, and everybody may deny it", async () => {
+  test("no person approves their own act, and all may deny it", async () => {
     const own = await stores();
     const record = await askAct(own, newTenant());
     const mine = { ...answerTo(record), person: assistant };
@@ -338,7 +338,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     expect(await own.escalations.deny(mine, "No.")).toMatchObject({ kind: "done" });
   });
 
-  test("yes, no and the use of a permit are there when the database is opened again", async () => {
+  test("an approval, a denial and the use of a permit are there when the database is opened again", async () => {
     const location = await newLocation(kind);
     const before = await openHost(location);
     const own = openAll(before);
@@ -425,7 +425,7 @@ describe("permits on a PostgreSQL that two hosts share", () => {
     return [openAll(here, options), openAll(there, options)];
   };
 
-  test("the same act through both at once is one question, and of forty who use its permit one does", async () => {
+  test("the same act through both at once is one escalation, and of forty who use its permit one does", async () => {
     const hosts = await openHosts();
     for (let round = 0; round < 5; round += 1) {
       const namespaceId = newTenant();
@@ -446,21 +446,21 @@ describe("permits on a PostgreSQL that two hosts share", () => {
     }
   });
 
-  test("of a yes and a no at once one counts, and the other one is told", async () => {
+  test("of an approval and a denial at once one counts, and the other one is told", async () => {
     const [here, there] = await openHosts();
     for (let round = 0; round < 10; round += 1) {
       const record = await askAct(here, newTenant());
-      const [yes, no] = await Promise.all([
+      const [approved, denied] = await Promise.all([
         here.escalations.approve(answerTo(record)),
         there.escalations.deny(answerTo(record), "No."),
       ]);
-      expect([yes.kind, no.kind].toSorted()).toEqual(["closed", "done"]);
+      expect([approved.kind, denied.kind].toSorted()).toEqual(["closed", "done"]);
       const state = await there.permits.find(record.namespaceId, record.ask, officeTime);
-      expect(state?.kind).toBe(yes.kind === "done" ? "permitted" : "refused");
+      expect(state?.kind).toBe(approved.kind === "done" ? "permitted" : "refused");
     }
   });
 
-  test("two people who say yes at once on two hosts are two, and one who does is one", async () => {
+  test("two people who approve at once on two hosts are two, and one who does is one", async () => {
     const [here, there] = await openHosts({ approvals: 2 });
     await makeReviewers(here, ["operator-1", "operator-2"]);
     for (const person of [oona, { kind: "human", userId: "carol" } as const]) {

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { parseInstant, principalKey } from "turnpike/contracts";
 import type { Permit, PermitState, PermitStore } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import { permitPrefix, permitUse, type Ledger } from "../ledger/index.ts";
-import { InstantSchema, type EscalationRecord } from "../management/index.ts";
+import { InstantSchema, type EscalationRecord } from "../admin-contract/index.ts";
 import type { Database } from "../storage/index.ts";
 import { markExpired } from "./escalation-expiry.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
@@ -11,22 +11,25 @@ import { actEscalation, placeOf } from "./escalation-records.ts";
 import { isPending, statusOf, type EscalationRow } from "./escalation-rows.ts";
 
 export interface PermitOptions extends QueueOptions {
-  /** For how long a no counts, and that nobody answered in time. */
+  /** For how long a denial counts, and an expiry without an answer. */
   refusalMs: number;
 }
 
-interface FoundRow extends Pick<EscalationRow, "id" | "status" | "expires_at" | "permit_expires_at" | "content"> {
-  /** How often its permit was used; null when nobody tried. */
+interface FoundRow extends Pick<
+  EscalationRow,
+  "id" | "status" | "expires_at" | "closed" | "permit_expires_at" | "content"
+> {
+  /** How often its permit was used; null when no call tried to. */
   used: number | null;
 }
 
-const foundRows = `select escalations.id, status, expires_at, permit_expires_at, content, uses.used from escalations
+const foundRows = `select escalations.id, status, expires_at, closed, permit_expires_at, content, uses.used from escalations
   left join uses on uses.namespace_id = escalations.namespace_id
     and uses.grant_id = cast($3 as text) || escalations.id
   where escalations.namespace_id = $1`;
-/** The questions about one act are asked one after the other, so the newest but one was answered before the newest. */
+/** Finds the two newest escalations about an act. Only one is open at a time, so the older one was answered before the newer one. */
 const findSql = `${foundRows} and ask = $2 order by escalations.id desc limit 2`;
-/** Of one act the answer given last counts, and that nobody answered in time is one. */
+/** Finds the unused approvals at a place. Only the last answer about an act counts, and an expiry counts as an answer. */
 const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and status = 'approved' and coalesce(uses.used, 0) = 0
   and not exists (select 1 from escalations as later where later.namespace_id = escalations.namespace_id
     and later.ask = escalations.ask and later.id > escalations.id
@@ -36,9 +39,9 @@ const permitSql = `select id from escalations
   where namespace_id = $1 and id = $2 and permit_expires_at is not null and status || '' = 'approved'`;
 
 /**
- * What people said about single acts. A question is an escalation, and a permit is one that was approved. Whether an answer
- * still counts is judged by the time of whoever asks. A host whose clock is behind stops counting one no later than another
- * host, for which it had lapsed, asked again.
+ * The answers of reviewers about single acts. A permit is an escalation that was approved. The host that reads an answer decides
+ * by its own clock whether the answer still counts. Once any host has seen the answer lapse and opened a new escalation, the
+ * answer counts no more on the others, even if their clocks are behind.
  */
 export function createPermitStore(database: Database, ledger: Ledger, options: PermitOptions): PermitStore {
   const open = createEscalationQueue(database, options);
@@ -47,7 +50,7 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
     const counts = (since: string): boolean => instantOf(now) < instantOf(since) + options.refusalMs;
     switch (statusOf(row, now)) {
       case "pending":
-        return { kind: "asked", question: { id, expiresAt } };
+        return { kind: "asked", escalation: { id, expiresAt } };
       case "approved":
         if ((used ?? 0) > 0 || permitExpiresAt === null || permitExpiresAt <= now) return undefined;
         return { kind: "permitted", permit: permitOf(contentOf(row), permitExpiresAt) };
@@ -56,8 +59,9 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
         return counts(decidedAt) ? { kind: "refused", reason: "approval_denied" } : undefined;
       }
       case "expired":
-        return counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
-      // A yes that was taken back is no answer any more: the act is asked about again.
+        // One that was closed got no answer, and the act is asked about again: under another grant, or with another credential.
+        return row.closed === null && counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
+      // An approval that was withdrawn is no answer any more: the act is escalated again.
       case "withdrawn":
         return undefined;
     }
@@ -72,11 +76,11 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       const parameters = [columnText(namespaceId), columnText(hash), permitPrefix];
       const [newest, before] = await database.read<FoundRow>(findSql, parameters);
       const state = newest && said(newest, at);
-      // Whoever is told that nobody answered in time can rely on it: no clock that is set back opens the question again.
+      // An expired escalation is closed in the database, so that a clock that is set back does not open it again.
       if (newest?.status === "pending" && statusOf(newest, at) === "expired") await close(namespaceId, newest.id, at);
       if (newest === undefined || state?.kind !== "asked" || before === undefined) return state;
-      // Somebody may have asked at the moment of an answer. One that had lapsed by then does not come back, and neither does
-      // a yes under another grant.
+      // The answer before an open escalation still counts, unless it had lapsed when the escalation was opened, or is an approval
+      // under another grant.
       const { requestedAt, approval } = contentOf(newest);
       const last = said(before, requestedAt > at ? requestedAt : at);
       const isOther = last?.kind === "permitted" && last.permit.grantId !== approval?.grantId;
@@ -93,9 +97,9 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       if (permit === undefined) return false;
       const uses = [permitUse({ namespaceId, id: permitId })];
       const outcome = await ledger.submit({ alternatives: [{ uses, entries: [] }] });
-      return outcome.kind === "kept" && outcome.alternative === 0;
+      return outcome.kind === "written" && outcome.alternative === 0;
     },
-    ask: (context, act) => open(actEscalation(context, act, options.keepMs)),
+    ask: (context, act) => open(actEscalation(context, act, options.lifetimeMs)),
   };
 }
 

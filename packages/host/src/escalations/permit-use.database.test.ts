@@ -20,7 +20,7 @@ const capabilities = [
   },
 ];
 
-/** A bank on a database where each payment needs a yes, and what was paid. */
+/** A bank on a database where each payment needs approval, and what was paid. */
 function openBank(database: Database, namespaceId: string) {
   const stores = openStores(database);
   const paid: string[] = [];
@@ -29,7 +29,7 @@ function openBank(database: Database, namespaceId: string) {
   const turns = { execute: () => Promise.reject(new Error("no turns here")) };
   const api = protectFromReplay(createServiceApi({ kernel, turns }), {
     store: stores.replay,
-    isClaimKeptByApi: true,
+    isClaimMadeByApi: true,
     onReplay() {},
   });
   const caller = context({ namespaceId, enabledToolNamespaces: ["bank"] });
@@ -53,7 +53,7 @@ function openBank(database: Database, namespaceId: string) {
   return { stores, paid, call, approve };
 }
 
-describe.each(databaseKinds)("an act that needs a yes on %s", (kind) => {
+describe.each(databaseKinds)("an act that needs approval on %s", (kind) => {
   const open = sharedDatabase(kind);
 
   test("runs once after it, under whichever id; then it needs another one", async () => {

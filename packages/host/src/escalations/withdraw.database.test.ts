@@ -3,38 +3,42 @@ import { databaseKinds, newTenant, openFresh, openPair } from "../../test/databa
 import { askAct, askIn, bob, makeReviewers, officeTime, oona } from "../../test/office.ts";
 import { assistant, context, grant } from "../../test/records.ts";
 import { openStores, type StoreOptions, type Stores } from "../compose/stores.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import type { Answer } from "./escalation-answers.ts";
 
 const later = "2026-01-01T12:05:00.000Z";
 const withdrawal = { by: bob, credential: "operator-2", at: later };
 
-function yesTo({ namespaceId, id, ask }: EscalationRecord, changes: Partial<Answer> = {}): Answer {
+function approvalOf({ namespaceId, id, ask }: EscalationRecord, changes: Partial<Answer> = {}): Answer {
   return { namespaceId, id, ask, by: "operator-1", person: oona, at: officeTime, ...changes };
 }
 
-/** Somebody else, five minutes later. */
+/** Another person, five minutes later. */
 function backOf(record: EscalationRecord, changes: Partial<Answer> = {}): Answer {
-  return yesTo(record, { by: "operator-2", person: bob, at: later, ...changes });
+  return approvalOf(record, { by: "operator-2", person: bob, at: later, ...changes });
 }
 
 /** What an act comes to at five past. */
 const said = ({ permits }: Stores, { namespaceId, ask }: EscalationRecord) => permits.find(namespaceId, ask, later);
 
-/** A payment that somebody said yes to. */
-async function approvedAct(stores: Stores, namespaceId = newTenant()): Promise<EscalationRecord> {
-  const record = await askAct(stores, namespaceId);
-  await stores.escalations.approve(yesTo(record));
+/** A payment that a person approved. */
+async function approvedAct(
+  stores: Stores,
+  namespaceId = newTenant(),
+  who: Parameters<typeof askAct>[3] = {},
+): Promise<EscalationRecord> {
+  const record = await askAct(stores, namespaceId, {}, who);
+  await stores.escalations.approve(approvalOf(record));
   return record;
 }
 
-/** Authority that somebody said yes to. */
+/** Authority that a person approved. */
 async function approvedGrant(
   stores: Stores,
   namespaceId = newTenant(),
 ): Promise<EscalationRecord & { grantId: string }> {
   const record = await askIn(stores, namespaceId);
-  await stores.escalations.approve(yesTo(record));
+  await stores.escalations.approve(approvalOf(record));
   return { ...record, grantId: `approved-${record.id}` };
 }
 
@@ -45,7 +49,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
     return stores;
   };
 
-  describe("a yes that is taken back", () => {
+  describe("an approval that is withdrawn", () => {
     test("permits nothing any more, and the act is asked about again under another id", async () => {
       const stores = await open();
       const record = await approvedAct(stores);
@@ -69,7 +73,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       const stores = await open();
       const record = await approvedGrant(stores);
       expect(await stores.escalations.withdraw(backOf(record))).toMatchObject({ kind: "done", record: { withdrawal } });
-      expect(await stores.grants.findKept(record.namespaceId, record.grantId)).toMatchObject({ revokedAt: later });
+      expect(await stores.grants.findStored(record.namespaceId, record.grantId)).toMatchObject({ revokedAt: later });
     });
 
     test("is told of in its transaction: what is thrown then undoes it", async () => {
@@ -88,7 +92,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
     });
 
     for (const row of [
-      { name: "that nobody gave yet", prepare: askAct, kind: "not-approved" },
+      { name: "that was not given yet", prepare: askAct, kind: "not-approved" },
       {
         name: "that was used",
         async prepare(stores: Stores, namespaceId: string) {
@@ -108,10 +112,10 @@ describe.each(databaseKinds)("on %s", (kind) => {
         kind: "not-approved",
       },
       {
-        name: "that was a no",
+        name: "that was a denial",
         async prepare(stores: Stores, namespaceId: string) {
           const record = await askAct(stores, namespaceId);
-          await stores.escalations.deny(yesTo(record), "No.");
+          await stores.escalations.deny(approvalOf(record), "No.");
           return record;
         },
         kind: "not-approved",
@@ -119,6 +123,18 @@ describe.each(databaseKinds)("on %s", (kind) => {
       { name: "to another request", prepare: approvedAct, changes: { ask: "0".repeat(64) }, kind: "other-request" },
       { name: "to nothing", prepare: approvedAct, changes: { id: "q0" }, kind: "unknown" },
       { name: "by the actor", prepare: approvedAct, changes: { person: assistant }, kind: "own-request" },
+      {
+        name: "by a person who tried the act",
+        prepare: (stores: Stores, namespaceId: string) =>
+          approvedAct(stores, namespaceId, { triedBy: { actor: bob, credential: "operator-9" } }),
+        kind: "takes-part",
+      },
+      {
+        name: "by a person who asked about the act",
+        prepare: (stores: Stores, namespaceId: string) =>
+          approvedAct(stores, namespaceId, { askedBy: { actor: bob, credential: "operator-9" } }),
+        kind: "takes-part",
+      },
     ]) {
       test(`is refused when it is one ${row.name}`, async () => {
         const stores = await open();
@@ -130,7 +146,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       });
     }
 
-    test("is not taken back by somebody whose credential was revoked while they sent that", async () => {
+    test("is not taken back by a person whose credential was revoked while they sent that", async () => {
       const stores = await open();
       const record = await approvedAct(stores);
       await stores.credentials.revoke("operator-2", later);
@@ -159,7 +175,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
   describe("where two people have to approve", () => {
     const firstYes = async (stores: Stores) => {
       const record = await askAct(stores, newTenant());
-      await stores.escalations.approve(yesTo(record));
+      await stores.escalations.approve(approvalOf(record));
       return record;
     };
     const secondYes = (stores: Stores, record: EscalationRecord) => stores.escalations.approve(backOf(record));
@@ -180,7 +196,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
         row: { access: JSON.stringify({ ...reviewer, tenant: "elsewhere" }) },
       },
     ]) {
-      test(`the yes of somebody whose credential ${row.name} does not count when the second one comes, and that is said`, async () => {
+      test(`the approval of a person whose credential ${row.name} does not count when the second one comes, and that is said`, async () => {
         const database = await openFresh(kind);
         const stores = openStores(database, { approvals: 2 });
         await makeReviewers(stores, ["operator-1", "operator-2", "operator-3"]);
@@ -201,22 +217,39 @@ describe.each(databaseKinds)("on %s", (kind) => {
       });
     }
 
-    test("a yes counts whose credential got another token, and so does one by a reviewer of that tenant", async () => {
+    for (const part of ["triedBy", "askedBy"] as const)
+      test(`the approval of a person who joins the escalation afterwards does not count (${part})`, async () => {
+        const stores = await open({ approvals: 2 });
+        const record = await firstYes(stores);
+        const joining = { [part]: { actor: oona, credential: "operator-9" } };
+        expect((await askAct(stores, record.namespaceId, {}, joining)).id).toBe(record.id);
+        expect(await secondYes(stores, record)).toMatchObject({
+          kind: "done",
+          record: { status: "pending", approvals: [{ by: bob }], dropped: [{ ...first, why: "takes_part" }] },
+        });
+        expect(await said(stores, record)).toMatchObject({ kind: "asked" });
+        for (const credential of ["operator-1", "operator-3"])
+          expect(await stores.escalations.approve(approvalOf(record, { by: credential }))).toEqual({
+            kind: "takes-part",
+          });
+      });
+
+    test("an approval counts whose credential got another token, and so does one by a reviewer of that tenant", async () => {
       const stores = await open({ approvals: 2 });
       const record = await firstYes(stores);
       await stores.credentials.rotate("operator-1", new Date(officeTime));
       expect(await secondYes(stores, record)).toMatchObject({ record: { status: "approved" } });
       const other = await askAct(stores, newTenant());
       await makeReviewers(stores, ["operator-8"], { access: { tenant: other.namespaceId } });
-      await stores.escalations.approve(yesTo(other, { by: "operator-8" }));
+      await stores.escalations.approve(approvalOf(other, { by: "operator-8" }));
       expect(await secondYes(stores, other)).toMatchObject({ record: { status: "approved" } });
     });
 
-    test("somebody whose first yes no longer counts says it again with another credential", async () => {
+    test("a person whose first approval no longer counts approves again with another credential", async () => {
       const stores = await open({ approvals: 2 });
       const record = await firstYes(stores);
       await stores.credentials.revoke("operator-1", officeTime);
-      const again = await stores.escalations.approve(yesTo(record, { by: "operator-3", at: later }));
+      const again = await stores.escalations.approve(approvalOf(record, { by: "operator-3", at: later }));
       expect(again).toMatchObject({
         kind: "done",
         record: { status: "pending", dropped: [{ why: "credential_revoked" }] },
@@ -224,7 +257,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       expect(await secondYes(stores, record)).toMatchObject({ record: { status: "approved" } });
     });
 
-    test("a yes from before credentials were kept with it does not count", async () => {
+    test("an approval from before credentials were stored with it does not count", async () => {
       const database = await openFresh(kind);
       const stores = openStores(database, { approvals: 2 });
       await makeReviewers(stores, ["operator-1", "operator-2"]);
@@ -245,7 +278,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
     test("ends unused permits, grants and first approvals that were given with it, and nothing else", async () => {
       const stores = await open({ approvals: 2 });
       const both = async (record: EscalationRecord) => {
-        await stores.escalations.approve(yesTo(record));
+        await stores.escalations.approve(approvalOf(record));
         await stores.escalations.approve(backOf(record, { at: officeTime }));
         return record;
       };
@@ -254,11 +287,13 @@ describe.each(databaseKinds)("on %s", (kind) => {
       await stores.permits.use(used.namespaceId, used.id);
       const issued = await both(await askIn(stores, newTenant()));
       const waiting = await askAct(stores, newTenant());
-      await stores.escalations.approve(yesTo(waiting));
+      await stores.escalations.approve(approvalOf(waiting));
       const others = await askAct(stores, newTenant());
       await stores.escalations.approve(backOf(others));
       expect(
-        (await stores.escalations.answersOf("operator-1", later)).map((one) => [one.kind, one.record.id]).toSorted(),
+        (await stores.escalations.answersOf("operator-1", later)).answers
+          .map((one) => [one.kind, one.record.id])
+          .toSorted(),
       ).toEqual(
         [
           ["approval", waiting.id],
@@ -269,7 +304,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       expect(await revoke(stores)).toBe(true);
       expect(await said(stores, permit)).toBeUndefined();
       expect(await stores.escalations.find(used.namespaceId, used.id, later)).toMatchObject({ status: "approved" });
-      expect(await stores.grants.findKept(issued.namespaceId, `approved-${issued.id}`)).toMatchObject({
+      expect(await stores.grants.findStored(issued.namespaceId, `approved-${issued.id}`)).toMatchObject({
         revokedAt: later,
       });
       expect(await stores.escalations.find(waiting.namespaceId, waiting.id, later)).toMatchObject({
@@ -280,7 +315,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       expect(await stores.escalations.find(others.namespaceId, others.id, later)).toMatchObject({
         approvals: [{ credential: "operator-2" }],
       });
-      expect(await stores.escalations.answersOf("operator-1", later)).toEqual([]);
+      expect(await stores.escalations.answersOf("operator-1", later)).toEqual({ answers: [] });
     });
 
     test("without its answers leaves them, and they can be ended afterwards", async () => {

@@ -1,17 +1,17 @@
 import type { Transaction } from "kysely";
 import { permitUse } from "../ledger/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import type { EscalationRecord } from "../admin-contract/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { writeRecord, type Reader } from "./escalation-rows.ts";
 
 export interface WithdrawOptions {
   /** Revokes a grant in a transaction that ends the revision. */
   revokeGrant(transaction: Transaction<Schema>, namespaceId: string, grantId: string, at: string): Promise<boolean>;
-  /** Told of a yes that was taken back, in its transaction. */
+  /** Called for an approval that is withdrawn, in its transaction. */
   onWithdrawn?: ((transaction: Transaction<Schema>, record: EscalationRecord) => Promise<unknown>) | undefined;
 }
 
-/** An escalation whose yes was taken back. */
+/** An escalation whose approval was withdrawn. */
 export type WithdrawnRecord = EscalationRecord & { withdrawal: NonNullable<EscalationRecord["withdrawal"]> };
 
 /** Whether the act that was approved has happened. */
@@ -27,7 +27,7 @@ export async function isUsed(reader: Reader, { namespaceId, id }: EscalationReco
 }
 
 /**
- * Ends what a yes allowed, and writes the record of it. False when its permit was used before: nothing is written then.
+ * Ends what an approval allowed, and writes the record of it. False when its permit was used before: nothing is written then.
  * INVARIANT: a permit's row of uses goes from 0 to 1 once, by its use or by its withdrawal.
  */
 export async function withdrawYes(

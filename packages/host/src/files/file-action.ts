@@ -86,7 +86,7 @@ export function openCall(
     of: { namespaceId, owner },
     action,
     path,
-    // It is made when somebody looks at it, which most actions do not.
+    // It is made when it is first read, which most actions never do.
     get signal() {
       return run.signal;
     },

@@ -97,7 +97,7 @@ describe.each(databaseKinds)("listing files on %s", (kind) => {
     }
   });
 
-  test("goes on in its place while files before and behind it come and go", async () => {
+  test("continues at its place while files before and behind it come and go", async () => {
     const world = fileWorld(await open());
     await world.seed({ a: "", c: "", e: "" });
     const first = await world.ask("list", "", { input: { limit: 2 } });

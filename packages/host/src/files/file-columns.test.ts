@@ -44,7 +44,7 @@ for (const row of [
   { name: "a whole pair", path: ["🙂"], text: "🙂" },
   { name: "half a pair", path: ["a\ud83d", "\ude42"], text: String.raw`a\ud83d/\ude42` },
 ]) {
-  test(`${row.name} is kept as ${JSON.stringify(row.text)}`, () => {
+  test(`${row.name} is stored as ${JSON.stringify(row.text)}`, () => {
     expect(pathText(row.path)).toBe(row.text);
     expect(pathSegments(row.text)).toEqual(row.path);
   });

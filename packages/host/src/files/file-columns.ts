@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { principalKey, type PrincipalRef } from "turnpike/contracts";
-import { columnText, sha256 } from "../base/index.ts";
+import { columnText, sha256 } from "../shared/index.ts";
 
 /** The owner of files: a principal in a tenant. */
 export interface FileOwner {
@@ -58,7 +58,7 @@ export function pathText(path: readonly string[]): string {
   return path.join("/").replaceAll(/\p{Cs}/gu, (half) => String.raw`\u${half.charCodeAt(0).toString(16)}`);
 }
 
-/** The path that the text of a column stands for. */
+/** The path that the text of a column encodes. */
 export function pathSegments(text: string): string[] {
   const path = text.replaceAll(/\\u([0-9a-f]{4})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

@@ -9,8 +9,8 @@ export function noSnapshot(): ToolError {
   return new ToolError("not_found", "There is no snapshot of this id at this path.");
 }
 
-export function nothingToKeep(): ToolError {
-  return new ToolError("not_found", "There is no file here to keep.");
+export function nothingToSnapshot(): ToolError {
+  return new ToolError("not_found", "There is no file here to take a snapshot of.");
 }
 
 export function fileExists(): ToolError {
@@ -22,11 +22,11 @@ export function otherVersion(version: number, expected: number): ToolError {
 }
 
 export function contentTooLarge(bytes: number, limit: number): ToolError {
-  return new ToolError("content_too_large", `The file would have ${bytes} bytes; at most ${limit} are kept.`);
+  return new ToolError("content_too_large", `The file would have ${bytes} bytes; at most ${limit} are stored.`);
 }
 
 /** A snapshot or a restore is limited in size, because other changes of the owner wait until it ends. */
-export function tooMuchAtOnce(what: "keep" | "restore", bytes: number, limit: number): ToolError {
+export function tooMuchAtOnce(what: "store" | "restore", bytes: number, limit: number): ToolError {
   const problem = `There are ${bytes} bytes to ${what} here, and at most ${limit} at once`;
   return new ToolError("content_too_large", `${problem}; ${what} a smaller folder.`);
 }

@@ -54,7 +54,7 @@ describe("the resource namespace files", () => {
       path: "a",
       input: { content: "12345" },
       code: "content_too_large",
-      message: "The file would have 6 bytes; at most 5 are kept.",
+      message: "The file would have 6 bytes; at most 5 are stored.",
     },
     {
       action: "create",
@@ -134,7 +134,7 @@ describe("the resource namespace files", () => {
     });
   }
 
-  test("coverage may be read from the same database: nobody waits for themselves", async () => {
+  test("coverage may be read from the same database: no transaction waits for itself", async () => {
     const database = await open();
     const { files, mine, seed } = fileWorld(database);
     await seed({ "a/b": "word", "a/c": "word" });

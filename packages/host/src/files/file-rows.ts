@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { sql, type Kysely, type Transaction } from "kysely";
-import { createKeyedSemaphore, createSemaphore } from "../base/index.ts";
+import { createKeyedSemaphore, createSemaphore } from "../shared/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 import {
   isOwnedBy,
@@ -23,7 +23,7 @@ export function fullTextOf(kind: Database["kind"]): FullText {
   return byKind[kind];
 }
 
-/** The files of one owner inside a transaction during which nobody else can change them. */
+/** The files of one owner inside a transaction during which no other one can change them. */
 export interface LockedFiles {
   transaction: Transaction<Schema>;
   mine: OwnerColumns;
@@ -116,7 +116,7 @@ export interface FileStat {
   updatedAt: string;
 }
 
-/** A row of `files`: a file, or the tombstone of a deleted one. A tombstone has no digest, and keeps the version number. */
+/** A row of `files`: a file, or the tombstone of a deleted one. A tombstone has no digest, and retains the version number. */
 export type FileRow = Pick<Schema["files"], "path" | "version" | "size" | "digest" | "updated_at"> & { id: number };
 
 /** The columns of a `FileRow`. */

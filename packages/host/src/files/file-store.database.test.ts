@@ -80,7 +80,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     });
   }
 
-  test("a walk begins where it is told to, and goes on beyond one batch of rows", async () => {
+  test("a walk begins where it is told to, and continues beyond one batch of rows", async () => {
     const files = createFileStore(await open());
     const mine = owner();
     const names = Array.from({ length: 1003 }, (_, place) => String(place).padStart(4, "0"));
@@ -135,7 +135,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     expect(await files.delete(mine, path)).toBe(2);
   });
 
-  test("paths that begin alike for long are kept in their order, a batch after the other", async () => {
+  test("paths that begin alike for long are stored in their order, a batch after the other", async () => {
     const files = createFileStore(await open());
     const mine = owner();
     const long = noise(1, 250);
@@ -155,7 +155,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
   });
 
   for (const content of ["", "before\u0000after", "\ud800", "🙂", "\\u0000", '"', "a".repeat(1_000_000)]) {
-    test(`the content ${JSON.stringify(content.slice(0, 20))} is kept to the last character`, async () => {
+    test(`the content ${JSON.stringify(content.slice(0, 20))} is stored to the last character`, async () => {
       const files = createFileStore(await open());
       const mine = owner();
       await files.create(mine, ["a"], content);
@@ -164,7 +164,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     });
   }
 
-  test("every change is one version, and a file that is created again goes on counting", async () => {
+  test("every change is one version, and a file that is created again continues its count", async () => {
     const files = createFileStore(await open());
     const mine = owner();
     const versions = [
@@ -309,7 +309,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     );
   });
 
-  test("writers of one owner leave a connection to everybody else", async () => {
+  test("writers of one owner leave a connection to other owners", async () => {
     const database = await openFresh(kind);
     const files = createFileStore(database);
     const mine = owner();
@@ -388,7 +388,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     expect([await found("old"), await found("new"), await found("a")]).toEqual([[], ["b"], []]);
   });
 
-  test("a content is kept once, and let go when nobody has it any more", async () => {
+  test("a content is stored once, and removed with the last file that has it", async () => {
     const database = await openFresh(kind);
     const files = createFileStore(database);
     const mine = owner();

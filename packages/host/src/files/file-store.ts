@@ -1,4 +1,4 @@
-import { createSemaphore, type Semaphore } from "../base/index.ts";
+import { createSemaphore, type Semaphore } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
 import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathKey, type FileOwner } from "./file-columns.ts";
 import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
@@ -132,7 +132,7 @@ const scansAtOnce = 2;
 
 /** Opens the files of a database. Limits that are not given have their defaults. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
-  const { db, reports, read, kind } = database;
+  const { db, reporting, read, kind } = database;
   const fullText = fullTextOf(kind);
   const changeFiles = createChangeFiles(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
@@ -171,6 +171,6 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
         last = rows.at(-1)?.path ?? "";
       } while (rows.length === batch);
     },
-    match: (of, folder, query, signal) => fullText.match(reports, ownerColumns(of), folder, query, signal),
+    match: (of, folder, query, signal) => fullText.match(reporting, ownerColumns(of), folder, query, signal),
   };
 }

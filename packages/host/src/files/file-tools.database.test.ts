@@ -260,7 +260,7 @@ describe.each(databaseKinds)("the tools of files on %s", (kind) => {
       paths: [],
     },
   ]) {
-    test(`a grant of ${row.name} shows ${row.paths.join(" ") || "nothing"}, by every way of looking`, async () => {
+    test(`a grant of ${row.name} shows ${row.paths.join(" ") || "nothing"}, by every way of reading`, async () => {
       const world = worldOf(await open(), row.may);
       await fill(world, "a/b", "a/bc", "a/b/c", "ab");
       const outputs = {

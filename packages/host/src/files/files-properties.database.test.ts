@@ -82,7 +82,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     expect(versions.toSorted((first, second) => first - second)).toEqual(versions.map((_, place) => place + 1));
   });
 
-  test("keep two restores and a writer apart: in the end one state is whole", async () => {
+  test("hold two restores and a writer apart: in the end one state is whole", async () => {
     const [one, other] = await writers(open, kind);
     const mine = { namespaceId: newTenant(), owner: alice };
     const coverage = { covers: () => Promise.resolve(true), signal: new AbortController().signal };

@@ -13,7 +13,7 @@ async function grep(world: FileWorld, pattern: string, input: JsonObject = {}, p
   return shown(await world.ask("grep", path, { input: { pattern, ...input } }));
 }
 
-describe.each(databaseKinds)("looking for lines on %s", (kind) => {
+describe.each(databaseKinds)("searching for lines on %s", (kind) => {
   const open = sharedDatabase(kind);
   const shelf = { "a/b": "one\r\ntwo [x]\n\nTwo", "a/bc": "two\n", ab: "no\ntwo", z: "" };
 
@@ -78,7 +78,7 @@ describe.each(databaseKinds)("looking for lines on %s", (kind) => {
     expect(Buffer.from(String(pages[0]?.["cursor"]), "base64url").toString()).not.toContain("hidden");
   });
 
-  test("looks at so much in one call, and goes on from there, within a file as well", async () => {
+  test("searches so much in one call, and continues from there, within a file as well", async () => {
     const world = fileWorld(await open(), { scannedCharacters: 100 });
     const content = Array.from({ length: 20 }, (_, n) => `line ${n + 1}`).join("\n");
     await world.seed({ a: content, b: content });
@@ -87,7 +87,7 @@ describe.each(databaseKinds)("looking for lines on %s", (kind) => {
     expect(pages.flatMap(shown)).toEqual(["a:20 line 20", "b:20 line 20"]);
   });
 
-  test("without time it looks at one line in a call, and finds everything all the same", async () => {
+  test("without time it searches one line in a call, and finds everything all the same", async () => {
     const world = fileWorld(await open(), { scanMs: 0 });
     await world.seed({ a: "x\r\n\nx\n", b: "", c: "x" });
     const pages = await pagesOf(world, "grep", "", { input: { pattern: "x" } });
@@ -122,7 +122,7 @@ describe.each(databaseKinds)("looking for lines on %s", (kind) => {
     expect(await grep(world, "NEEDLE", { ignoreCase: true })).toHaveLength(1);
   });
 
-  test("a cursor goes on in its place after files have changed; another pattern's is none", async () => {
+  test("a cursor continues at its place after files have changed; another pattern's is none", async () => {
     const world = fileWorld(await open());
     await world.seed({ a: "x\nx\nx", b: "x" });
     const first = await world.ask("grep", "", { input: { pattern: "x", limit: 2 } });
@@ -136,7 +136,7 @@ describe.each(databaseKinds)("looking for lines on %s", (kind) => {
     }
   });
 
-  test("a pattern that cannot be looked for is refused in words", async () => {
+  test("a pattern that cannot be searched for is refused in words", async () => {
     const world = fileWorld(await open());
     expect(await world.ask("grep", "", { input: { pattern: "(", regex: true } })).toEqual({
       code: "invalid_pattern",
@@ -172,7 +172,7 @@ describe.each(databaseKinds)("looking for lines on %s", (kind) => {
     { pattern: "[ab]*a[ab]{400}[cd]", content: mixed },
     { pattern: "[ab]*a[ab]{400}[cd]", content: mixed.replaceAll(/.{40}/g, "$&\n") },
   ]) {
-    test(`no pattern keeps others waiting: ${row.pattern} on ${row.content.slice(0, 2)}…`, async () => {
+    test(`no pattern delays others: ${row.pattern} on ${row.content.slice(0, 2)}…`, async () => {
       const world = fileWorld(await open(), { scanMs: 200, fileBytes: 1_100_000 });
       await world.seed({ a: row.content, b: row.content });
       // The processor's time: what others do on the machine is no work of a grep.

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { pageInput, pageOutput, readCursor, writeCursor } from "./paginate.ts";
-import { truncateText } from "../base/index.ts";
+import { truncateText } from "../shared/index.ts";
 import { defineFileAction, joinPath, requestOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
 import { createTimeSlices, type TimeSlices } from "./time-slice.ts";
@@ -21,7 +21,7 @@ type LinePosition = z.infer<typeof LinePositionSchema>;
 export const grepAction = defineFileAction({
   action: "grep",
   description:
-    "Finds lines that have a text, or match a regular expression. An answer with a cursor has not looked at everything.",
+    "Finds lines that have a text, or match a regular expression. An answer with a cursor has not searched everything.",
   target: "folder",
   readWrite: "read",
   annotations: { readOnly: true },

@@ -48,7 +48,7 @@ for (const row of [
     name: "two lines",
     pattern: "a\nb",
     how: literal,
-    message: "The pattern has a line break, and is looked for line by line.",
+    message: "The pattern has a line break, and files are searched line by line.",
   },
   {
     name: "an open group",
@@ -57,7 +57,7 @@ for (const row of [
     message: "The pattern is no regular expression: error parsing regexp: missing closing ): `(`.",
   },
   {
-    name: "a look ahead",
+    name: "a lookahead",
     pattern: "(?=a)",
     how: regex,
     message: "The pattern is no regular expression: error parsing regexp: invalid or unsupported Perl syntax: `(?=`.",

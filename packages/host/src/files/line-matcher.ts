@@ -22,7 +22,7 @@ export function createLineMatcher(pattern: string, how: { isRegex: boolean; igno
 }
 
 function literalMatcher(pattern: string, ignoresCase: boolean): LineMatcher {
-  if (/[\r\n]/.test(pattern)) throw badPattern("The pattern has a line break, and is looked for line by line.");
+  if (/[\r\n]/.test(pattern)) throw badPattern("The pattern has a line break, and files are searched line by line.");
   if (!ignoresCase) return { size: literalSize, isIn: (line) => line.includes(pattern) };
   const lower = pattern.toLowerCase();
   return { size: literalSize, isIn: (line) => line.toLowerCase().includes(lower) };

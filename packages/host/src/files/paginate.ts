@@ -1,5 +1,5 @@
 import type { JsonValue } from "turnpike/contracts";
-import { sha256 } from "../base/index.ts";
+import { sha256 } from "../shared/index.ts";
 import { z } from "zod";
 import { badCursor } from "./file-errors.ts";
 
@@ -18,7 +18,7 @@ export interface Page<Item> {
   hasMore: boolean;
 }
 
-/** The first items that may be shown. Hidden items leave no gap, so nobody learns that they exist. */
+/** The first items that may be shown. Hidden items leave no gap, so the caller does not learn that they exist. */
 export async function paginate<Item>(
   candidates: AsyncIterable<Item> | Iterable<Item>,
   limit: number,

@@ -43,7 +43,7 @@ describe.each(databaseKinds)("searching files on %s", (kind) => {
     });
   }
 
-  test("answers with path, version, score and the place where a word stands", async () => {
+  test("answers with path, version, score and the place of a word", async () => {
     const world = fileWorld(await open());
     await world.seed({ "a.md": `${"filler ".repeat(50)}\n\nthe gate   is open ${"filler ".repeat(50)}` });
     await world.files.append(world.mine, ["a.md"], "");
@@ -134,7 +134,7 @@ describe.each(databaseKinds)("searching files on %s", (kind) => {
     expect(await found(world, "一")).toEqual(expect.arrayContaining(["many", "long"]));
   });
 
-  test("a cursor of another query is none, and a page goes on behind what was shown", async () => {
+  test("a cursor of another query is none, and a page continues behind what was shown", async () => {
     const world = fileWorld(await open());
     await world.seed({ a: "word", b: "word", c: "word" });
     const first = await world.ask("search", "", { input: { query: "word", limit: 1 } });

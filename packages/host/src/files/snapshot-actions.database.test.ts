@@ -99,7 +99,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
       await world.files.delete(world.mine, ["gone"]);
       expect(await world.ask("snapshot:create", row.path, { sight: row.sight })).toEqual({
         code: "not_found",
-        message: "There is no file here to keep.",
+        message: "There is no file here to take a snapshot of.",
       });
       expect(await world.ask("snapshot:list", "")).toEqual({ snapshots: [] });
     });
@@ -155,7 +155,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
     expect(idsOf(await world.ask("snapshot:list", ""))).toEqual(ids.toReversed());
   });
 
-  test("a list goes on in its place while new snapshots are made", async () => {
+  test("a list continues at its place while new snapshots are made", async () => {
     const world = fileWorld(await open());
     await world.seed({ a: "1" });
     const [one, two] = [await snapshot(world, ""), await snapshot(world, "")];
@@ -189,7 +189,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
     await world.seed({ "a/b": "123", "a/c": "456", "a/d": "78" });
     expect(await world.ask("snapshot:create", "a")).toEqual({
       code: "content_too_large",
-      message: "There are 14 bytes to keep here, and at most 10 at once; keep a smaller folder.",
+      message: "There are 14 bytes to store here, and at most 10 at once; store a smaller folder.",
     });
     expect(await world.ask("snapshot:list", "")).toEqual({ snapshots: [] });
     const sight: Sight = ([, name]) => name !== "d";
@@ -251,7 +251,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
       const id = idsOf(await world.ask("snapshot:list", "a"))[0] ?? "";
       await files.replace(mine, ["a", "b"], "new");
       await files.replace(mine, ["a", "hidden"], "new");
-      // Also for somebody who sees everything, the snapshot says nothing about what its maker did not see.
+      // Also for a caller who sees everything, the snapshot says nothing about what its maker did not see.
       expect(await world.ask("snapshot:restore", "a", { input: { snapshot: id } })).toEqual({ written: 1, deleted: 0 });
       expect(await stateOf(world)).toEqual({ "a/b": "old v3", "a/hidden": "new v2" });
     });

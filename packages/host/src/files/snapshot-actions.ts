@@ -15,7 +15,7 @@ const SnapshotSchema = z.strictObject({
 export const snapshotActions: readonly FileAction[] = [
   defineFileAction({
     action: "snapshot:create",
-    description: "Keeps what the files at and below a path are now, for a later restore.",
+    description: "Stores the files at and below a path as they are now, for a later restore.",
     target: "folder",
     readWrite: "write",
     annotations: { destructive: false },

@@ -74,7 +74,7 @@ export async function captureFiles(
   if (unknown.length > 0) return { kind: "unknown", paths: unknown };
 
   const bytes = files.reduce((sum, file) => sum + (covered.get(file.path) === true ? file.bytes : 0), 0);
-  if (bytes > limits.restoredBytes) throw tooMuchAtOnce("keep", bytes, limits.restoredBytes);
+  if (bytes > limits.restoredBytes) throw tooMuchAtOnce("store", bytes, limits.restoredBytes);
 
   const captures = files.map(({ id, path, digest }) => {
     return { ...mine, snapshot, file: id, digest: covered.get(path) === true ? digest : null };

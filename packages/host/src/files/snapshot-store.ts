@@ -12,9 +12,9 @@ import {
   restoreFiles,
   type Restored,
 } from "./snapshot-contents.ts";
-import { nothingToKeep, noSnapshot, tooMany } from "./file-errors.ts";
+import { nothingToSnapshot, noSnapshot, tooMany } from "./file-errors.ts";
 
-/** The files at and below a path as they were at one moment. A snapshot never changes. */
+/** The files at and below a path as they were at one instant. A snapshot never changes. */
 export interface Snapshot {
   id: string;
   path: readonly string[];
@@ -53,7 +53,7 @@ export function createSnapshotStore(database: Database, changeFiles: ChangeFiles
     }));
   };
 
-  const keep = async (
+  const store = async (
     locked: LockedFiles,
     { id, path, label, createdAt }: Snapshot,
     covered: ReadonlyMap<string, boolean>,
@@ -63,7 +63,7 @@ export function createSnapshotStore(database: Database, changeFiles: ChangeFiles
     if (all >= limits.ownerSnapshots) throw tooMany("snapshots", limits.ownerSnapshots);
     const attempt = await captureFiles(locked, id, path, { covered, limits });
     if (attempt.kind === "unknown") return attempt;
-    if (attempt.result === 0) throw nothingToKeep();
+    if (attempt.result === 0) throw nothingToSnapshot();
     const columns = { path: pathText(path), label: label === undefined ? null : JSON.stringify(label) };
     await locked.transaction
       .insertInto("snapshots")
@@ -78,7 +78,7 @@ export function createSnapshotStore(database: Database, changeFiles: ChangeFiles
       const createdAt = new Date().toISOString();
       const snapshot: Snapshot = { id: randomUUID(), path, ...(label !== undefined && { label }), createdAt };
       const files = await attemptWithin(coverage, (covered) =>
-        changeFiles(of, (locked) => keep(locked, snapshot, covered), coverage.signal),
+        changeFiles(of, (locked) => store(locked, snapshot, covered), coverage.signal),
       );
       return { ...snapshot, files };
     },

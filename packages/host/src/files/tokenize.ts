@@ -1,4 +1,4 @@
-import { truncateText } from "../base/index.ts";
+import { truncateText } from "../shared/index.ts";
 
 /** How many characters of a text are indexed. The limit also holds after normalizing, which can make a text longer. */
 const indexedCharacters = 100_000;

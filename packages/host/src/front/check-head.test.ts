@@ -111,7 +111,7 @@ for (const name of [
   "x-request-id",
   "x-trace-id",
 ]) {
-  test(`two ${name} headers are refused: nobody has to guess which one counts`, () => {
+  test(`two ${name} headers are refused: it must not be a guess which one counts`, () => {
     const twice = [...host, name, "a", name.toUpperCase(), "b"];
     expect(checkHead(request("GET", "/", twice), limits)).toEqual(once(name));
   });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FileNameSchema, limitSchemas } from "../base/index.ts";
+import { FileNameSchema, limitSchemas } from "../shared/index.ts";
 
 export const ListenSchema = z.strictObject({
   host: z.string().min(1).default("127.0.0.1"),

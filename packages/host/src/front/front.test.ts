@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { jsonReply, ServiceHttpError } from "turnpike/http";
-import type { Log } from "../observe/log.ts";
+import type { Log } from "../telemetry/log.ts";
 import { asFetch, wireRequestFrom } from "../../test/fetch-front.ts";
-import { createMetrics } from "../observe/metrics.ts";
+import { createMetrics } from "../telemetry/metrics.ts";
 import { createFront } from "./front.ts";
 import { serveProtocol, type Protocol } from "./protocol.ts";
 
@@ -14,7 +14,7 @@ function frontWith(changes: Partial<Protocol<string>>) {
   const ok = { method: "GET", answer: () => Promise.resolve(jsonReply({ ok: true })) };
   const first: Protocol<string> = {
     owns: (path) => path.startsWith("/a/"),
-    admit: () => Promise.resolve("somebody"),
+    admit: () => Promise.resolve("a caller"),
     routes: [
       { ...ok, path: "/a/reply" },
       { ...ok, path: "/a/response", answer: () => Promise.resolve(Response.json({ ok: true })) },
@@ -56,7 +56,7 @@ test("a part that throws is answered 500, and the log says where it happened", a
   ]);
 });
 
-test("nobody waits for the log: a request is told when its answer can be sent", async () => {
+test("no request waits for the log: a request is told when its answer can be sent", async () => {
   const { front, lines } = frontWith({});
   await expect(front(wireRequestFrom(new Request("http://localhost/open")))).resolves.toMatchObject({ status: 200 });
   expect(lines).toEqual([]);
@@ -73,7 +73,7 @@ test("a database that does not answer is an outage, which is worth another try a
   expect(lines[0]).not.toHaveProperty("stack");
 });
 
-test("a refusal keeps its code and its headers, and one that HTTP cannot carry keeps its code", async () => {
+test("a refusal retains its code and its headers, and one that HTTP cannot carry retains its code", async () => {
   for (const [value, shown] of [
     ["5", "5"],
     ["sóon ☃", null],
@@ -87,7 +87,7 @@ test("a refusal keeps its code and its headers, and one that HTTP cannot carry k
 });
 
 for (const path of ["/a/reply", "/a/response", "/a/nothing", "/open", "/closed", "/elsewhere"]) {
-  test(`the answer of ${path} and its lines in the log have the same request id, and none is kept or taken for a page`, async () => {
+  test(`the answer of ${path} and its lines in the log have the same request id, and none is cached or taken for a page`, async () => {
     const { send, lines } = frontWith({});
     const { headers } = await send(path);
     const requestId = headers.get("x-request-id");
@@ -118,7 +118,7 @@ for (const path of ["/a/reply", "/open", "/closed"]) {
   });
 }
 
-test("nobody learns which paths there are before they are let in", async () => {
+test("a sender learns which paths there are only once admitted", async () => {
   const { send } = frontWith({});
   const statuses = [];
   for (const [method, path] of [

@@ -10,7 +10,15 @@ import {
   type Reply,
 } from "turnpike/http";
 import { openRecord, type RequestRecord } from "../access/index.ts";
-import { bugFacts, errorFacts, type Log, type Metrics, type OpenSpan, runIn, type Tracing } from "../observe/index.ts";
+import {
+  bugFacts,
+  errorFacts,
+  type Log,
+  type Metrics,
+  type OpenSpan,
+  runIn,
+  type Tracing,
+} from "../telemetry/index.ts";
 import { isOutage } from "../storage/index.ts";
 import type { ServedProtocol } from "./protocol.ts";
 import type { WireRequest } from "./wire-request.ts";
@@ -28,7 +36,7 @@ export interface FrontOptions {
 /** Answers a request, whatever happens. */
 export type Front = (request: WireRequest) => Promise<Reply | Response>;
 
-/** What the answer of any protocol may become: an outage of the stores, a bug, or nobody who waits for it. */
+/** What the answer of any protocol may become: an outage of the stores, a bug, or a caller who has gone. */
 export const frontErrors = ["authority_unavailable", "internal_error", "request_aborted"] as const;
 
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
@@ -75,7 +83,7 @@ export function createFront({ protocols, log, metrics, tracing }: FrontOptions):
 const requestSpan = { name: "request", kind: "server" as const };
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What a trace tells of a request: its route and not its path, in which there may be somebody's names. */
+/** What a trace tells of a request: its route and not its path, which may contain names of people. */
 function describeRequest(
   span: OpenSpan,
   answered: { method: string; route: string; status: number; tenant: string | undefined; traceId: string | undefined },

@@ -9,6 +9,6 @@ export {
   type ProtocolRoute,
   type ServedProtocol,
 } from "./protocol.ts";
-export { createReadiness } from "./readiness.ts";
-export { createStreamSlots, type StreamSlots } from "./stream-slots.ts";
+export { createReadiness, UnreadyError } from "./readiness.ts";
+export { answerInSlot, createStreamSlots, type StreamLimit, type StreamSlots } from "./stream-slots.ts";
 export { wireErrors } from "./wire-errors.ts";

@@ -231,7 +231,7 @@ test("a socket may send any number of requests, one after the other", async () =
 for (const row of [
   { name: "declared too large", head: "Content-Length: 3000000\r\n" },
   {
-    name: "that nobody reads, of a caller that wants the connection closed",
+    name: "that is not read, of a caller that wants the connection closed",
     head: `Content-Length: 1000000\r\n${close}`,
   },
 ]) {
@@ -449,7 +449,7 @@ test("a head that never arrives whole holds up the end no longer than a head may
   expect(server.seen).toHaveLength(1);
 });
 
-test("whoever reads nothing of an answer is cut off after the time for a body", async () => {
+test("a client that reads nothing of an answer is cut off after the time for a body", async () => {
   const body = "a".repeat(16_000_000);
   let closed: AbortSignal | undefined;
   const handler: Handler = async (_request, { signal }) => {
@@ -486,7 +486,7 @@ test("when all connections are taken, the health of the host can be asked for, a
   held[1]?.destroy();
 });
 
-test("connections that ask for nothing do not keep anybody from the health of the host", async () => {
+test("connections that ask for nothing do not keep a monitor from the health of the host", async () => {
   const { url } = await serve(undefined, { "limits.sockets": "1" });
   const silent = Array.from({ length: 150 }, () => open(url).on("error", () => {}));
   await Promise.all(silent.map((socket) => once(socket, "connect")));

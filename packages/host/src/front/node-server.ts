@@ -7,12 +7,12 @@ import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
 import { ownSignal, type Reply } from "turnpike/http";
 import { type ClientCertificate, describeCertificate } from "../access/index.ts";
-import { fixedLimits } from "../base/index.ts";
+import { fixedLimits } from "../shared/index.ts";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead } from "./check-head.ts";
 import type { Front } from "./front.ts";
 import { BodyState, tooLargeText } from "./read-limited.ts";
-import { gatherRounds } from "./rounds.ts";
+import { batchByTick } from "./batch-by-tick.ts";
 import { createSocketReserve } from "./socket-reserve.ts";
 import {
   closeGracefully,
@@ -56,6 +56,7 @@ export async function startServer(
   const { listen, tls, limits } = config;
   // Node checks for slow requests at this interval. A missing Host is refused by us, not with Node's own answer.
   const options = {
+    maxHeaderSize: fixedLimits.headerBytes.value,
     connectionsCheckingInterval: Math.min(1000, limits.headersMs),
     requireHostHeader: false,
     handshakeTimeout: limits.headersMs,
@@ -107,7 +108,7 @@ export async function startServer(
   });
   const requestOf: RequestMaker = (exchange) => new ExchangeRequest(exchange, limits.bodyBytes, unadmitted);
   const running = new Set<Promise<void>>();
-  const endOfRound = gatherRounds();
+  const endOfTick = batchByTick();
   /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
@@ -131,10 +132,10 @@ export async function startServer(
     if (exchange === undefined) return;
     const refusal = refusalOf(incoming, limits) ?? reserve.refusalOf(incoming);
     if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
-    // Whoever asks for its health again comes over another connection.
+    // The next health check comes over another connection.
     if (reserve.has(incoming.socket)) outgoing.shouldKeepAlive = false;
     onAccepted?.();
-    const served = endOfRound()
+    const served = endOfTick()
       .then(() => serve(exchange, front, requestOf, onRefused))
       .finally(() => running.delete(served));
     running.add(served);
@@ -155,7 +156,7 @@ export async function startServer(
     server.once("error", reject);
     server.listen(listen.port, address, resolve);
   });
-  /** Whom an authority has vouched for that may no longer be trusted has to come again, over another connection. */
+  /** Ends connections with a client certificate, so that their clients connect again and are verified with the new authorities. */
   const endVouchedFor = (): void => {
     for (const socket of ready) {
       const connection = connectionOf(socket);
@@ -166,7 +167,7 @@ export async function startServer(
     tls &&
     followTls(server as HttpsServer, tls, tlsReport, () => {
       endVouchedFor();
-      // Connections that were being opened in this moment are there by then.
+      // Connections that were being opened at this instant are there by then.
       setTimeout(endVouchedFor, limits.headersMs).unref();
     });
   const { port } = server.address() as AddressInfo;
@@ -191,7 +192,7 @@ async function serve(exchange: Exchange, front: Front, make: RequestMaker, onRef
     await send(outgoing, await front(make(exchange)));
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
-    // The caller left, or a stream broke off. Nobody is left to answer.
+    // The caller left, or a stream broke off: there is no one to answer.
     outgoing.destroy();
   }
 }
@@ -202,7 +203,7 @@ async function send(outgoing: ServerResponse, answer: Reply | Response): Promise
   const { status, headers, body } = answer;
   if (body !== null && typeof body !== "string") {
     const sent = sendNodeResponse(outgoing, new Response(body, { status, headers }));
-    // Who follows a turn that waits learns at once that there is one, not with its next event.
+    // The client of an event stream gets the headers at once, and not with the first event.
     if (!outgoing.destroyed) outgoing.flushHeaders();
     return sent;
   }
@@ -258,7 +259,7 @@ async function closeServer(
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  // Keep-alive connections become idle as their requests finish.
+  // Persistent connections become idle as their requests finish.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
   const forceClose = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
@@ -266,6 +267,6 @@ async function closeServer(
   await closed;
   clearInterval(sweep);
   clearTimeout(forceClose);
-  // Interrupted requests are cancelled, and get a moment to record how they ended. A tool may ignore its signal.
+  // Interrupted requests are cancelled, and get an instant to record how they ended. A tool may ignore its signal.
   await Promise.race([Promise.allSettled(running), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
 }

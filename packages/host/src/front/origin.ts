@@ -5,7 +5,7 @@ import type { RequestHeaders } from "../access/index.ts";
 export type OriginOf = (headers: RequestHeaders) => string;
 
 /**
- * The configured public URL, or what the request itself was sent to. Headers of proxies are not believed: anybody can send
+ * The configured public URL, or what the request itself was sent to. Headers of proxies are not believed: any client can send
  * them. Throws 400 for a `host` that is none.
  */
 export function createOriginOf({

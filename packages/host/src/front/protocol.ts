@@ -19,13 +19,15 @@ export interface ProtocolRoute<Admitted> {
   answer(incoming: IncomingRequest, admitted: Admitted): Promise<Reply | Response>;
   /** Whether the answer to a request may be a stream, which stays open for as long as its reader wants. */
   mayStream?(incoming: IncomingRequest): boolean;
+  /** Runs the admission of the sender and the answer, both again if need be. What the first of both came to does not show then. */
+  attempt?<T>(act: () => Promise<T>): Promise<T>;
 }
 
 /** A protocol: who is admitted, and its routes. */
 export interface Protocol<Admitted> {
   /** Whether a path belongs to this protocol, also when there is no route for it. */
   owns(path: string): boolean;
-  /** Admits the sender, or throws. Nobody learns which paths there are before they are admitted. */
+  /** Admits the sender, or throws. A sender learns which paths there are only after this. */
   admit(incoming: IncomingRequest): Promise<Admitted>;
   routes: readonly ProtocolRoute<Admitted>[];
   /** The routes that need no credential. */
@@ -55,12 +57,15 @@ export function serveProtocol<Admitted>(protocol: Protocol<Admitted>, streams?: 
       const { path, request } = incoming;
       const row = router.find(request.method, path);
       if (row?.kind === "open") return row.answer(incoming, undefined);
-      const admitted = await protocol.admit(incoming);
-      request.admit();
-      if (row === undefined) throw router.refusal(path);
-      const answer = (): Promise<Reply | Response> => row.answer(incoming, admitted);
-      const isCounted = streams !== undefined && row.mayStream?.(incoming) === true;
-      return isCounted ? answerInSlot(streams, incoming, answer) : answer();
+      const act = async (): Promise<Reply | Response> => {
+        const admitted = await protocol.admit(incoming);
+        request.admit();
+        if (row === undefined) throw router.refusal(path);
+        const answer = (): Promise<Reply | Response> => row.answer(incoming, admitted);
+        const isCounted = streams !== undefined && row.mayStream?.(incoming) === true;
+        return isCounted ? answerInSlot(streams, incoming, answer) : answer();
+      };
+      return row?.attempt === undefined ? act() : row.attempt(act);
     },
   };
 }

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { BodyState, readLimited } from "./read-limited.ts";
 
-test("a request that broke off before anybody read it is an error at once", async () => {
+test("a request that broke off before it was read is an error at once", async () => {
   const incoming = new IncomingMessage(new Socket());
   const closed = new Promise((resolve) => incoming.once("close", resolve));
   incoming.destroy();

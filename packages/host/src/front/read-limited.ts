@@ -22,7 +22,7 @@ export class BodyState {
 
 /**
  * The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`, and the error of
- * `state` once that is broken; then nothing of it is kept. `onPiece` is told of every piece before it is.
+ * `state` once that is broken; then nothing of it is buffered. `onPiece` is called for every piece before it is buffered.
  */
 export function readLimited(
   incoming: IncomingMessage,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createReadiness } from "./readiness.ts";
 
-/** A check whose time stands still, and its writes, which wait to be ended. */
+/** A check whose clock is stopped, and its writes, which wait to be ended. */
 function world() {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -53,7 +53,7 @@ test("once the write that hung is through, the host is ready again", async () =>
 });
 
 for (const outcome of ["taken", "refused"] as const) {
-  test(`whoever asks at the same time, or just after, shares one write that was ${outcome}`, async () => {
+  test(`requests at the same time, or just after, share one write that was ${outcome}`, async () => {
     const { check, writes, pass } = world();
     const asked = Promise.allSettled([check(), check(), check()]);
     if (outcome === "taken") writes[0]?.resolve();

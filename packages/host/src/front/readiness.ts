@@ -1,9 +1,14 @@
+/** The host cannot serve. The message is a sentence for anyone, so it contains no path, no address and no name. */
+export class UnreadyError extends Error {
+  override readonly name = "UnreadyError";
+}
+
 /** An answer comes within two seconds, and the database is written at most twice a second. */
 const deadlineMs = 1500;
 const rememberMs = 500;
 
 /**
- * Makes the check behind `/ready`. It rejects unless the database took a write just now. Anybody may request it, so all
+ * Makes the check behind `/ready`. It rejects unless the database took a write just now. Any client may request it, so all
  * requests share one write, and a write that hangs is not followed by another one.
  */
 export function createReadiness(write: () => Promise<void>, clock = () => performance.now()): () => Promise<void> {
@@ -26,7 +31,10 @@ export function createReadiness(write: () => Promise<void>, clock = () => perfor
 async function orLate(result: Promise<void>, waitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("The database did not take a write in time.")), Math.max(0, waitMs));
+    timer = setTimeout(
+      () => reject(new UnreadyError("The database did not take a write in time.")),
+      Math.max(0, waitMs),
+    );
   });
   try {
     await Promise.race([result, late]);

@@ -75,7 +75,7 @@ function drain(socket: Socket): void {
 
 /**
  * Ends a socket after everything that was written to it. Closing it with unread bytes would reset the connection and lose
- * the answer, so the caller gets a moment to read it and to stop sending.
+ * the answer, so the caller gets an instant to read it and to stop sending.
  */
 export function closeGracefully(socket: Socket): void {
   if (!socket.writable) return;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { fixedLimits } from "../base/index.ts";
+import { fixedLimits } from "../shared/index.ts";
 import { wireRefusal, type Refusal } from "./wire-errors.ts";
 
-/** What is answered over every connection: whoever watches the host has to learn that it lives. */
+/** What is answered over every connection: a monitor has to learn that the host is alive. */
 const alwaysAnswered = new Set(["/health", "/ready"]);
 
 const overloaded = wireRefusal(503, "This host has as many connections as it may. Ask again later.", {
@@ -38,7 +38,7 @@ export function createSocketReserve(limit: number): SocketReserve {
     if (name !== undefined && reserved.get(name) === socket) reserved.delete(name);
   };
   return {
-    // Connections that were just closed still count for a moment.
+    // Connections that were just closed still count briefly.
     maxConnections: limit + 2 * size,
     add(socket) {
       const name = nameOf(socket);

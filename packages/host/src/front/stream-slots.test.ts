@@ -5,7 +5,7 @@ import { answerInSlot, createStreamSlots, type StreamLimit } from "./stream-slot
 
 const refused = { status: 429, code: "rate_limited", headers: { "retry-after": "10" } };
 
-/** A request of somebody. */
+/** A request of a caller. */
 function requestOf(credentialId: string, tenant = "acme", signal = new AbortController().signal) {
   const record = openRecord("request-1");
   record.facts = { tenant, credentialId };
@@ -87,15 +87,26 @@ test("a stream whose connection is closed gives its slot back, also before it is
   await opened(limit, requestOf("one"));
 });
 
+test("a stream that ends in several ways gives one slot back, and none of others", async () => {
+  const limit = limitOf(100, 4);
+  const leaving = new AbortController();
+  await opened(limit, requestOf("other"));
+  const twice = await opened(limit, requestOf("one", "acme", leaving.signal));
+  leaving.abort();
+  await twice.reader.cancel();
+  await opened(limit, requestOf("one"));
+  await expect(opened(limit, requestOf("one"))).rejects.toMatchObject(refused);
+});
+
 test("an answer that is no stream, and one that fails, give their slot back", async () => {
   const limit = limitOf(1, 100);
   const plain = (): Promise<Reply> => Promise.resolve({ status: 200, headers: {}, body: "{}" });
   expect(await answerInSlot(limit, requestOf("one"), plain)).toMatchObject({ body: "{}" });
   await expect(answerInSlot(limit, requestOf("one"), () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const response = await answerInSlot(limit, requestOf("one"), () =>
-    Promise.resolve(new Response("data", { status: 201, headers: { "x-kept": "yes" } })),
+    Promise.resolve(new Response("data", { status: 201, headers: { "x-own": "yes" } })),
   );
-  expect([response.status, (response as Response).headers.get("x-kept")]).toEqual([201, "yes"]);
+  expect([response.status, (response as Response).headers.get("x-own")]).toEqual([201, "yes"]);
   expect(await (response as Response).text()).toBe("data");
   await opened(limit, requestOf("one"));
 });

@@ -1,5 +1,5 @@
 import { type Reply, ServiceHttpError } from "turnpike/http";
-import { fixedLimits } from "../base/index.ts";
+import { fixedLimits } from "../shared/index.ts";
 import type { RequestRecord } from "../access/index.ts";
 
 /** The slots for streams of a host. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type CertificateFiles, clientOf, makeCertificate } from "../../test/certificates.ts";
+import { patience } from "../../test/host-calls.ts";
 import { loadConfig } from "../compose/config.ts";
 import { startServer } from "./node-server.ts";
 
@@ -69,15 +70,15 @@ async function serve(tls: Record<string, string> = {}) {
   );
   onTestFinished(close);
   const { port } = new URL(url);
-  /** Lets time pass until something comes of looking at the files. */
-  const look = async (): Promise<void> => {
+  /** Lets time pass until something comes of reading the files. */
+  const reload = async (): Promise<void> => {
     const before = told.length;
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(10_000);
       expect(told.length).toBeGreaterThan(before);
-    });
+    }, patience);
   };
-  return { port: Number(port), told, look };
+  return { port: Number(port), told, reload };
 }
 
 /** Asks the server over a connection of its own or of the agent's, and says whose certificate the server had. */
@@ -96,29 +97,29 @@ function ask(port: number, client?: CertificateFiles, agent?: Agent): Promise<{ 
 
 describe("a certificate that is renewed", () => {
   test("is in force for the next connection, without a restart, and those that are open go on", async () => {
-    const { port, told, look } = await serve();
+    const { port, told, reload } = await serve();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     expect((await ask(port, undefined, agent)).server).toBe("first");
     install("second");
-    await look();
+    await reload();
     expect(told).toEqual(["renewed"]);
     expect((await ask(port)).server).toBe("second");
     expect((await ask(port, undefined, agent)).server).toBe("first");
   });
 
   test("is not in force while it does not belong to the key, or is none: the one before stays, and that is said once", async () => {
-    const { port, told, look } = await serve();
+    const { port, told, reload } = await serve();
     copyFileSync(of("second").certFile, live.certFile);
-    await look();
+    await reload();
     expect(told).toHaveLength(1);
     for (let time = 0; time < 20; time += 1) await Promise.all([vi.advanceTimersByTimeAsync(10_000), ask(port)]);
     writeFileSync(live.certFile, "half a cert");
-    await look();
+    await reload();
     expect((await ask(port)).server).toBe("first");
     expect(told).toHaveLength(2);
     install("second");
-    await look();
+    await reload();
     expect([told.at(-1), (await ask(port)).server]).toEqual(["renewed", "second"]);
   });
 });
@@ -144,36 +145,36 @@ describe("a client certificate", () => {
   });
 
   test("of an authority that is no longer trusted counts for nothing, over open connections too", async () => {
-    const { port, look } = await serve({ clientCaFile });
+    const { port, reload } = await serve({ clientCaFile });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     expect((await ask(port, of("agent"), agent)).body).toBe('["uri:spiffe://acme/agent"]');
     copyFileSync(of("strangers").certFile, clientCaFile);
-    await look();
-    await vi.waitFor(async () => expect((await ask(port, of("agent"), agent)).body).toBe('"none"'));
+    await reload();
+    await vi.waitFor(async () => expect((await ask(port, of("agent"), agent)).body).toBe('"none"'), patience);
     expect((await ask(port, of("stranger"))).body).toBe('["uri:spiffe://acme/stranger"]');
   });
 
-  test("of an authority that is no longer trusted does not come back with a session that was kept", async () => {
-    const { port, look } = await serve({ clientCaFile });
+  test("of an authority that is no longer trusted does not come back with a session that was cached", async () => {
+    const { port, reload } = await serve({ clientCaFile });
     const options = { host: "127.0.0.1", servername: "localhost", port, ...clientOf(of("agent"), of("servers")) };
     const speak = (session?: Buffer) =>
       new Promise<{ body: string; session?: Buffer }>((resolve, reject) => {
-        let [text, kept]: [string, Buffer | undefined] = ["", undefined];
+        let [text, latest]: [string, Buffer | undefined] = ["", undefined];
         const socket = connect({ ...options, ...(session && { session }) }, () =>
           socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
         );
-        socket.on("session", (next: Buffer) => (kept = next));
+        socket.on("session", (next: Buffer) => (latest = next));
         socket.setEncoding("utf8").on("data", (part: string) => (text += part));
         socket
           .on("error", reject)
-          .on("end", () => resolve({ body: text.split("\r\n\r\n")[1] ?? "", ...(kept && { session: kept }) }));
+          .on("end", () => resolve({ body: text.split("\r\n\r\n")[1] ?? "", ...(latest && { session: latest }) }));
       });
     const first = await speak();
     expect(first.body).toBe('["uri:spiffe://acme/agent"]');
     expect((await speak(first.session)).body).toBe('["uri:spiffe://acme/agent"]');
     copyFileSync(of("strangers").certFile, clientCaFile);
-    await look();
+    await reload();
     expect((await speak(first.session)).body).toBe('"none"');
   });
 });

@@ -6,8 +6,8 @@ import type { FrontSettings } from "./front-settings.ts";
 
 type TlsSettings = NonNullable<FrontSettings["tls"]>;
 
-/** How often the files are looked at: whoever renews a certificate replaces its files, and restarts nothing. */
-const lookMs = 10_000;
+/** How often the files are read: a renewed certificate replaces its files, and nothing is restarted. */
+const pollMs = 10_000;
 
 /** What is told of the files of a server that runs. */
 export interface TlsReport {
@@ -31,7 +31,7 @@ export function openTls(
 }
 
 /**
- * Looks at the files from time to time, and gives the server what is new in them. Returns how to stop. `onOtherAuthorities` is
+ * Reads the files from time to time, and gives the server what is new in them. Returns how to stop. `onOtherAuthorities` is
  * called when other authorities are trusted from now on.
  */
 export function followTls(
@@ -43,11 +43,11 @@ export function followTls(
   const names = namesOf(settings);
   let known = names.map((name) => readFileSync(name));
   let failed = "";
-  let isLooking = false;
-  const look = async (): Promise<void> => {
+  let isReading = false;
+  const readFiles = async (): Promise<void> => {
     const found = await Promise.all(names.map((name) => readFile(name)));
     if (isSame(found, known)) return void (failed = "");
-    // Throws for a pair that does not belong together, which somebody may be in the middle of writing.
+    // Throws for a pair that does not belong together, which may be half written.
     server.setSecureContext(contextOf(found));
     const areOthersTrusted = !isSame(found.slice(2), known.slice(2));
     known = found;
@@ -56,16 +56,16 @@ export function followTls(
     onReload();
   };
   const timer = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    look()
+    if (isReading) return;
+    isReading = true;
+    readFiles()
       .catch((error: unknown) => {
         // The same mistake is told once.
         if (failed !== String(error)) onError(error);
         failed = String(error);
       })
-      .finally(() => (isLooking = false));
-  }, lookMs);
+      .finally(() => (isReading = false));
+  }, pollMs);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { jsonReply, type Reply, toHttpError, errorReply } from "turnpike/http";
@@ -16,7 +16,7 @@ function stateOf(broken: string[], name: string): BodyState {
   return state;
 }
 
-describe("what is kept for unknown senders", () => {
+describe("what is buffered for unknown senders", () => {
   test("is counted until it is released, of each sender and of all", () => {
     const bodies = createUnadmittedBodies();
     const [one, other] = [{}, {}];
@@ -47,8 +47,9 @@ describe("what is kept for unknown senders", () => {
     const quick = bodyOf("quick");
     quick.onPiece(1);
     expect([bodies.bytes, broken]).toEqual([20 * kib + 1, ["slow"]]);
-    // What comes of it afterwards is not kept, and not counted.
+    // What comes of it afterwards is not buffered, and not counted.
     slow.onPiece(kib);
+    expect(bodies.bytes).toBe(20 * kib + 1);
     slow.release();
     expect(bodies.bytes).toBe(20 * kib + 1);
     quick.finish();
@@ -68,14 +69,16 @@ describe("what is kept for unknown senders", () => {
 });
 
 /** A server whose requests are all of unknown senders, but those to /admitted. */
-async function serve(unadmitted: UnadmittedBodies): Promise<string> {
+async function serve(unadmitted: UnadmittedBodies, onRead?: () => Promise<void>): Promise<string> {
   const config = loadConfig({ file: undefined, env: {}, flags: { "listen.port": "0" } });
   const { url, close } = await startServer(
     config,
     async (request): Promise<Reply> => {
       if (request.target === "/admitted") request.admit();
       try {
-        return jsonReply({ read: (await request.body.bytes()).length });
+        const read = (await request.body.bytes()).length;
+        if (request.target === "/held") await onRead?.();
+        return jsonReply({ read });
       } catch (error) {
         return errorReply(toHttpError(error, request.signal), "request-1");
       }
@@ -107,14 +110,32 @@ describe("over sockets", () => {
     expect((await exchange(url, { send })).statuses).toEqual([413]);
   });
 
-  test("whoever is admitted sends as much as the host takes", async () => {
+  test("an admitted sender sends as much as the host takes", async () => {
     const bodies = createUnadmittedBodies();
     const url = await serve(bodies);
     const send = `${head("/admitted", chunked)}${chunk(500 * kib)}0\r\n\r\n`;
     expect((await exchange(url, { send, answers: 1 })).text).toContain(`{"read":${500 * kib}}`);
   });
 
-  test("of many who hold their bodies back no more is kept than the ceiling, and who sends theirs at once is answered", async () => {
+  test("one that was read whole counts until it is answered, and does not make room for one that is still coming", async () => {
+    const bodies = createUnadmittedBodies(20 * kib);
+    const held = new EventEmitter();
+    const isRead = once(held, "read");
+    const url = await serve(bodies, async () => {
+      const continues = once(held, "continues");
+      held.emit("read");
+      await continues;
+    });
+    const first = { send: head("/held", `Content-Length: ${10 * kib}`) + "x".repeat(10 * kib), answers: 1 };
+    const answered = exchange(url, first);
+    await isRead;
+    const { statuses } = await exchange(url, { send: head("/", chunked) + chunk(11 * kib) });
+    expect([statuses, bodies.bytes]).toEqual([[503], 10 * kib]);
+    held.emit("continues");
+    expect((await answered).text).toContain(`{"read":${10 * kib}}`);
+  });
+
+  test("of many who hold their bodies back no more is buffered than the ceiling, and who sends theirs at once is answered", async () => {
     const bodies = createUnadmittedBodies(200 * kib);
     const url = await serve(bodies);
     const slow: { socket: Socket; text: string }[] = [];

@@ -1,37 +1,38 @@
 import { ServiceHttpError } from "turnpike/http";
+import { fixedLimits } from "../shared/index.ts";
 import type { BodyState } from "./read-limited.ts";
 
-/** How much of what a sender has sent is kept before it is known who they are. */
-const unadmittedBytes = 16_384;
-
-/** The same of all senders together. */
-const unadmittedBytesOfAll = 16 * 1_048_576;
+/** How much is buffered of a sender before they are admitted, and of all of them together. */
+const [unadmittedBytes, unadmittedBytesOfAll] = [
+  fixedLimits.unadmittedBytes.value,
+  fixedLimits.allUnadmittedBytes.value,
+];
 
 /** One body of a sender who is not admitted. */
 interface UnadmittedBody {
   /** How long it may be, beside what else the sender has here. */
   readonly most: number;
-  /** Told of every piece before it is kept. */
+  /** Called for every piece before it is buffered. */
   onPiece(bytes: number): void;
   /** It has been read, and counts until it is released. */
   finish(): void;
-  /** Nobody needs it any more. */
+  /** Frees what was counted for the body. */
   release(): void;
 }
 
-/** The bodies of everybody who is not admitted. */
+/** The bodies of callers that are not admitted. */
 export interface UnadmittedBodies {
-  /** How much is kept of all of them. */
+  /** How much is buffered of all of them. */
   readonly bytes: number;
   /** Begins a body of a sender, who is one connection. `state` is broken when others need the room. */
   open(sender: object, state: BodyState): UnadmittedBody;
 }
 
 /**
- * Counts what is kept for senders who may be anybody. When it is too much, the body that has been coming for the longest is given
- * up: whoever holds many back makes room for those who send theirs at once.
+ * Counts what is buffered for unknown senders. When it is too much, the body that has been coming for the longest is given
+ * up: a sender who holds many back makes room for those who send theirs at once.
  */
-export function createUnadmittedBodies(mostOfAll = unadmittedBytesOfAll): UnadmittedBodies {
+export function createUnadmittedBodies(mostOfAll: number = unadmittedBytesOfAll): UnadmittedBodies {
   const ofSender = new WeakMap<object, number>();
   /** Those that are not read yet, in the order in which they began. */
   const coming = new Set<{ giveUp(): void }>();
@@ -41,17 +42,17 @@ export function createUnadmittedBodies(mostOfAll = unadmittedBytesOfAll): Unadmi
       return total;
     },
     open(sender, state) {
-      let kept = 0;
+      let held = 0;
       let isReleased = false;
       const count = (bytes: number): void => {
-        kept += bytes;
+        held += bytes;
         total += bytes;
         ofSender.set(sender, (ofSender.get(sender) ?? 0) + bytes);
       };
       const release = (): void => {
         isReleased = true;
         coming.delete(body);
-        count(-kept);
+        count(-held);
       };
       const body = {
         giveUp() {

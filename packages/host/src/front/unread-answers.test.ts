@@ -20,19 +20,19 @@ function watch({ unread = 0, isAnswering = true } = {}) {
   return { socket, limits };
 }
 
-test("a socket on which nothing is unread keeps its limit", () => {
+test("a socket on which nothing is unread retains its limit", () => {
   const { limits } = watch();
   vi.advanceTimersByTime(500);
   expect(limits).toEqual([]);
 });
 
-test("a socket on which something is unread gets the short limit once, which runs on however often it is looked at", () => {
+test("a socket on which something is unread gets the short limit once, which runs on however often it is checked", () => {
   const { limits } = watch({ unread: 1 });
   vi.advanceTimersByTime(500);
   expect(limits).toEqual([100]);
 });
 
-test("whoever has caught up may be silent while an answer goes on", () => {
+test("a reader who has caught up may be silent while an answer is still sent", () => {
   const { socket, limits } = watch({ unread: 1 });
   vi.advanceTimersByTime(25);
   socket.writableLength = 0;

@@ -17,7 +17,7 @@ export const wireErrors = {
 /** A status of such a refusal. */
 export type WireStatus = keyof typeof wireErrors;
 
-/** Why a request is refused before anything looks at it. */
+/** Why a request is refused before it is routed. */
 export interface Refusal {
   status: WireStatus;
   code: string;

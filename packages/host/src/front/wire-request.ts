@@ -12,9 +12,12 @@ export interface WireRequest {
   readonly headers: RequestHeaders;
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
-  /** The body, up to the limit of the host, whatever length it declares; before the sender is admitted, up to a few KiB. */
+  /**
+   * The body, up to the limit of the host, whatever length it declares; before the sender is admitted, up to a few KiB. It can be
+   * read more than once.
+   */
   readonly body: { bytes(): Promise<Uint8Array> };
-  /** Its sender is known, and may send as much as anybody. */
+  /** Its sender is known, and may send as much as the limit of bodies allows. */
   admit(): void;
   /** The same as Fetch has it, for a protocol whose library expects that. It costs more than a whole decision. */
   toFetch(): Request;
@@ -26,6 +29,7 @@ export class ExchangeRequest implements WireRequest {
   readonly #bodyBytes: number;
   readonly #unadmitted: UnadmittedBodies;
   #isAdmitted = false;
+  #bytes: Promise<Uint8Array> | undefined;
 
   constructor(exchange: Exchange, bodyBytes: number, unadmitted: UnadmittedBodies) {
     this.#exchange = exchange;
@@ -67,12 +71,16 @@ export class ExchangeRequest implements WireRequest {
   }
 
   bytes(): Promise<Uint8Array> {
+    return (this.#bytes ??= this.#read());
+  }
+
+  #read(): Promise<Uint8Array> {
     const { incoming, body } = this.#exchange;
-    return this.#isAdmitted ? readLimited(incoming, this.#bodyBytes, body) : this.#bytesOfAnybody();
+    return this.#isAdmitted ? readLimited(incoming, this.#bodyBytes, body) : this.#bytesBeforeAdmission();
   }
 
   /** What the head says to be too long is not read at all. */
-  async #bytesOfAnybody(): Promise<Uint8Array> {
+  async #bytesBeforeAdmission(): Promise<Uint8Array> {
     const { incoming, outgoing, connection, body } = this.#exchange;
     const held = this.#unadmitted.open(connection, body);
     outgoing.once("close", () => held.release());

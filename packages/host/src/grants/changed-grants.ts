@@ -1,8 +1,8 @@
 import { principalKey, samePrincipal, type Grant } from "turnpike/contracts";
 import type { GrantScope, GrantSource } from "turnpike/kernel";
-import { asRevoked } from "./kept-grant.ts";
+import { asRevoked } from "./stored-grant.ts";
 
-/** A change of the grants of one tenant that is only looked at: some are issued, and those of some ids are revoked. */
+/** A change of the grants of one tenant that is only previewed: some are issued, and those of some ids are revoked. */
 export interface GrantChange {
   issue?: readonly Grant[];
   revoke?: readonly string[];

@@ -1,23 +1,23 @@
 import { sql, type Kysely, type Transaction } from "kysely";
-import { principalKey, type Grant } from "turnpike/contracts";
+import { parseInstant, principalKey, type Grant } from "turnpike/contracts";
 import type { GrantScope } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Schema } from "../storage/index.ts";
-import { parseForKernel, parseGrant } from "./kept-grant.ts";
+import { endOf, parseForKernel, parseGrant } from "./stored-grant.ts";
 
 /** How many ids one statement may hold on either database. */
 const idsAtOnce = 1000;
 
-/** How many grants that ended are read with those that have not: whoever is denied is told that a grant was revoked. */
+/** How many grants that ended are read with those that have not: a denied caller is told that a grant was revoked. */
 const endedAtMost = 50;
 
-/** What is kept of the grants that a scope asks for, by id: those that had not ended at a moment, and the last that had. */
-export async function readHeld(db: Kysely<Schema>, scope: GrantScope, moment: number): Promise<string[]> {
+/** The stored content of the grants that a scope asks for, by id: those that had not ended at an instant, and the last that had. */
+export async function readHeld(db: Kysely<Schema>, scope: GrantScope, instant: number): Promise<string[]> {
   const { namespaceId, actor, authority } = scope;
   const ofActor = sql`namespace_id = ${columnText(namespaceId)} and subject = ${columnText(principalKey(actor))}`;
-  const at = new Date(moment).toISOString();
+  const at = new Date(instant).toISOString();
   if (authority === undefined) {
-    // Whoever lists tools has no authority yet, and needs no explanation.
+    // A caller who lists tools has no authority yet, and needs no explanation.
     const { rows } = await sql<{ content: string }>`select content from grants where ${ofActor} and ends_at > ${at}
       ${inOrder}`.execute(db);
     return rows.map(({ content }) => content);
@@ -43,7 +43,32 @@ export async function findGrant(
   return content === undefined ? undefined : parseForKernel(content);
 }
 
-/** What is kept of one grant. */
+/** When a grant ends, or the first of those that it was derived from, which one that is, and how; undefined when none does. */
+export async function findGrantEnd(
+  db: Pick<Transaction<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantId: string,
+): Promise<{ at: string; grantId: string; isRevoked: boolean } | undefined> {
+  let first: { ms: number; grant: Grant } | undefined;
+  const seen = new Set<string>();
+  for (let id: string | undefined = grantId; id !== undefined && !seen.has(id);) {
+    seen.add(id);
+    const grant: Grant | undefined = await findGrant(db, namespaceId, id);
+    if (grant === undefined) break;
+    const ms = endOf(grant);
+    if (ms < (first?.ms ?? Infinity)) first = { ms, grant };
+    id = grant.parentId;
+  }
+  if (first === undefined) return undefined;
+  const { revokedAt } = first.grant;
+  return {
+    at: new Date(first.ms).toISOString(),
+    grantId: first.grant.id,
+    isRevoked: revokedAt !== undefined && parseInstant(revokedAt) === first.ms,
+  };
+}
+
+/** The stored content of one grant. */
 export async function readContent(
   db: Pick<Transaction<Schema>, "selectFrom">,
   namespaceId: string,
@@ -58,7 +83,7 @@ export async function readContent(
   return row?.content;
 }
 
-/** What is kept of those of these grants that exist, or of the children of these. */
+/** The stored content of those of these grants that exist, or of the children of these. */
 export async function readContents(
   db: Pick<Kysely<Schema>, "selectFrom">,
   namespaceId: string,

@@ -51,12 +51,12 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     const elsewhere = grant("grant-1", { namespaceId: `\0${scope.namespaceId}` });
     await grants.issue(elsewhere);
     expect(await grants.load({ ...scope, namespaceId: elsewhere.namespaceId }, neverAborted)).toEqual([elsewhere]);
-    const { authority: _authority, ...anybody } = scope;
+    const { authority: _authority, ...unscoped } = scope;
     const actor = { kind: "agent", agentId: `${assistant.agentId}\0${principalKey(alice)}` } as const;
-    expect(await grants.load({ ...anybody, actor }, neverAborted)).toEqual([]);
+    expect(await grants.load({ ...unscoped, actor }, neverAborted)).toEqual([]);
   });
 
-  test("a grant that does not fit the contract is refused, and nothing is kept of it", async () => {
+  test("a grant that does not fit the contract is refused, and nothing of it is stored", async () => {
     const { grants } = openStores(await openFresh(kind));
     await expect(grants.issue(grant("grant-1", { issuedAt: "yesterday" }))).rejects.toThrow(/contract.*issuedAt/);
     expect(await grants.find("tenant-1", "grant-1")).toBeUndefined();
@@ -70,13 +70,13 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     expect(await grants.load(scope, neverAborted)).toEqual([grant("grant-1")]);
   });
 
-  test("a revoked grant keeps every other field, and cannot be revoked again", async () => {
+  test("a revoked grant retains every other field, and cannot be revoked again", async () => {
     const { grants } = openStores(await openFresh(kind));
     await grants.issue(grant("grant-1"));
     expect(await grants.revoke("tenant-1", "grant-1", now)).toBe(true);
     expect(await grants.revoke("tenant-1", "grant-1", later)).toBe(false);
-    expect(await grants.findKept("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
-    expect(await grants.findKept("tenant-1", "grant-2")).toBeUndefined();
+    expect(await grants.findStored("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+    expect(await grants.findStored("tenant-1", "grant-2")).toBeUndefined();
   });
 
   describe("under a clock that is hours behind", () => {
@@ -97,9 +97,9 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
         expect(await reasonAt(grants, at)).toBe("no_matching_grant");
         expect(await reasonAt(openStores(database).grants, at)).toBe("no_matching_grant");
       }
-      const kept = grant("grant-1", { revokedAt: later });
-      expect(await grants.findKept("tenant-1", "grant-1")).toEqual(kept);
-      expect(await grants.list("tenant-1", { limit: 9 })).toEqual([kept]);
+      const stored = grant("grant-1", { revokedAt: later });
+      expect(await grants.findStored("tenant-1", "grant-1")).toEqual(stored);
+      expect(await grants.list("tenant-1", { limit: 9 })).toEqual([stored]);
     });
 
     test("what was derived from a grant that was revoked has fallen", async () => {
@@ -117,12 +117,12 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       expect([await reasonAt(grants, before), await reasonAt(grants, now)]).toEqual(["allowed", "no_matching_grant"]);
       expect(await grants.revoke("tenant-1", "grant-1", later)).toBe(true);
       expect(await reasonAt(grants, before)).toBe("no_matching_grant");
-      expect(await grants.findKept("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+      expect(await grants.findStored("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
     });
   });
 
   for (const row of [
-    { name: "an id that nobody has", tenant: "tenant-1", id: "grant-2" },
+    { name: "an unknown id", tenant: "tenant-1", id: "grant-2" },
     { name: "an id that only another tenant has", tenant: "tenant-2", id: "grant-1" },
   ]) {
     test(`revoking ${row.name} says so and changes nothing`, async () => {
@@ -178,7 +178,7 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     const revoked = places.map((place) => `revoked-${String(place).padStart(2, "0")}`);
     const living = ["expires-later", "forever", "revoked-later"];
 
-    /** Every minute from ten on one expires and one is revoked. Others count at the scope's moment. */
+    /** Every minute from ten on one expires and one is revoked. Others count at the scope's instant. */
     async function openCrowd(): Promise<{ grants: GrantStore; statements: string[] }> {
       const { database, statements } = recordStatements(await openFresh(kind));
       const { grants } = openStores(database);
@@ -206,8 +206,8 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       const { grants } = await openCrowd();
       const last = [...expired.slice(5), ...living, ...revoked.slice(5)];
       expect(idsOf(await grants.load(scope, neverAborted))).toEqual(last.toSorted());
-      const { authority: _authority, ...whoever } = scope;
-      expect(idsOf(await grants.load(whoever, neverAborted))).toEqual([...living, "of-another"].toSorted());
+      const { authority: _authority, ...unscoped } = scope;
+      expect(idsOf(await grants.load(unscoped, neverAborted))).toEqual([...living, "of-another"].toSorted());
     });
 
     test("a call whose clock was put back reads those that count for it", async () => {
@@ -218,11 +218,11 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       expect(idsOf(before)).toEqual(all);
       // What was acknowledged as revoked stays so on every clock.
       expect(before.filter(({ revokedAt, issuedAt }) => revokedAt === issuedAt)).toHaveLength(30);
-      expect(idsOf(await grants.loadKept(early))).toEqual(all);
-      expect((await grants.loadKept(early)).find(({ id }) => id === "revoked-07")?.revokedAt).toBe(minute(7));
+      expect(idsOf(await grants.loadStored(early))).toEqual(all);
+      expect((await grants.loadStored(early)).find(({ id }) => id === "revoked-07")?.revokedAt).toBe(minute(7));
     });
 
-    test("a look at a time to come is no reason to read anew for the calls before it", async () => {
+    test("a read at a time to come is no reason to read anew for the calls before it", async () => {
       const { grants, statements } = await openCrowd();
       await grants.load({ ...scope, now: "2999-01-01T00:00:00Z" }, neverAborted);
       statements.length = 0;
@@ -265,7 +265,7 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       });
     }
 
-    test("sees what was issued and revoked a moment before", async () => {
+    test("sees what was issued and revoked an instant before", async () => {
       const { grants } = openStores(await open());
       const namespaceId = newTenant();
       expect(await grants.list(namespaceId, { limit: 9 })).toEqual([]);
@@ -294,7 +294,7 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       { of: "great-grandchild", ids: [] },
       { of: "other-root", ids: ["other-child"] },
       { of: "root-1", ids: ["root-2"] },
-      { of: "nobody", ids: [] },
+      { of: "unknown", ids: [] },
       { of: "root", isElsewhere: true, ids: [] },
       { of: "%", ids: [] },
       { of: "nul\0", ids: [] },
@@ -361,11 +361,11 @@ describe("grants on a PostgreSQL that two hosts share", () => {
         hosts.map((grants, place) => grants.revoke("tenant-1", id, place === 0 ? now : later)),
       );
       expect(earlier).toBe(true);
-      expect((await hosts[0]?.findKept("tenant-1", id))?.revokedAt).toBe(now);
+      expect((await hosts[0]?.findStored("tenant-1", id))?.revokedAt).toBe(now);
     }
   });
 
-  test("of two revocations of the same moment one counts", async () => {
+  test("of two revocations of the same instant one counts", async () => {
     const hosts = (await openPair()).map((database) => openStores(database).grants);
     for (const id of Array.from({ length: 20 }, (_, place) => `grant-${place}`)) {
       await hosts[0]?.issue(grant(id, { issuer: alice }));

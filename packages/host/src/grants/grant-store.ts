@@ -1,9 +1,13 @@
+import type { Transaction } from "kysely";
 import { parseInstant, principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
 import { prepareGrant, type GrantScope, type GrantSource } from "turnpike/kernel";
-import { columnText, mapInSlices, sha256, withBudget } from "../base/index.ts";
-import type { Database, ReadCache, Revisions } from "../storage/index.ts";
+import { columnText, mapInSlices, sha256, withBudget } from "../shared/index.ts";
+import type { ClosedEscalation } from "../admin-contract/index.ts";
+import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
+import { findMaker, type MadeGrants, readMade } from "./grant-makers.ts";
 import { findGrant, readContent, readContents, readDescendants, readHeld } from "./grant-reads.ts";
 import {
+  type AfterClosing,
   changeGrants,
   type GrantChanges,
   type GrantPlace,
@@ -13,31 +17,41 @@ import {
   revokeGrant,
   RevisionPassedError,
 } from "./grant-writes.ts";
-import { isMarkedRevoked, parseForKernel, parseGrant } from "./kept-grant.ts";
+import { isMarkedRevoked, parseForKernel, parseGrant } from "./stored-grant.ts";
 
 /**
  * The grants of every tenant. A revoked grant stays revoked whatever a clock says: the kernel sees it as revoked since it
  * was issued, and operators see when it was revoked.
  */
 export interface GrantStore extends GrantSource<readonly Grant[]> {
-  /** Grants as `load` finds them, but as they were at the scope's moment: one that was revoked since then counts. */
-  loadKept(scope: GrantScope): Promise<readonly Grant[]>;
+  /** Grants as `load` finds them, but as they were at the scope's instant: one that was revoked since then counts. */
+  loadStored(scope: GrantScope): Promise<readonly Grant[]>;
   /** Whether any tenant has a grant. */
   hasAny(): Promise<boolean>;
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** A grant as operators see it. */
-  findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
+  findStored(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** Those of these grants that exist, by id, with few queries. */
   findAll(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /** The same, as operators see them. */
-  findAllKept(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
+  findAllStored(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /**
-   * Stores a new grant, and with which credential an operator issued it, if one did. Throws when it does not fit the contract, or a
-   * `GrantIdTakenError`.
+   * Stores a new grant, and with which credential an operator issued it, if one did. Throws when it does not fit the contract, a
+   * `GrantIdTakenError`, or a `MakerRevokedError`.
    */
   issue(grant: Grant, madeWith?: string): Promise<void>;
-  /** Revokes a grant at once and for good; false when there is none that could be revoked. */
-  revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
+  /** The credential that a grant was made with, as far as that was recorded. */
+  findMaker(namespaceId: string, grantId: string): Promise<string | undefined>;
+  /** The grants that were made with a credential and have not ended, as operators see them, among so many behind a place. */
+  listMade(
+    credentialId: string,
+    at: string,
+    page: { after?: GrantPlace | undefined; limit: number },
+  ): Promise<MadeGrants>;
+  /** Revokes a grant at once and for good; false when there is none that could be revoked. `also` is done with it. */
+  revoke(namespaceId: string, grantId: string, at: string, also?: AfterClosing): Promise<boolean>;
+  /** Revokes some grants of any tenants together, for good; returns those that were not revoked before. */
+  revokeAll(grants: readonly Grant[], at: string, also?: AfterClosing): Promise<Grant[]>;
   /** Which grants of a tenant there are and are not revoked, and the revision at which that was so. */
   readState(namespaceId: string): Promise<{ state: string; revision: number }>;
   /**
@@ -65,56 +79,91 @@ interface GrantFilter {
   limit: number;
 }
 
+export interface GrantStoreOptions {
+  /** Told of grants that are revoked in their transaction; closes what was asked under them. */
+  onRevoked?: (
+    transaction: Transaction<Schema>,
+    namespaceId: string,
+    grantIds: readonly string[],
+    at: string,
+  ) => Promise<readonly ClosedEscalation[]>;
+}
+
 /**
- * Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. Of what an actor has ever
- * held, it gets what has not ended, and the little of the rest that explanations name.
+ * Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. The kernel gets an actor's grants
+ * that have not ended, and a few that have ended, for explanations of denials.
  */
-export function createGrantStore({ db, reports }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
-  const readSet = async (scope: GrantScope, moment: number, before: GrantSet | undefined): Promise<GrantSet> =>
-    grantSet(await readHeld(db, scope, moment), moment, before);
+export function createGrantStore(
+  { db, reporting }: Database,
+  cache: ReadCache,
+  revisions: Revisions,
+  { onRevoked = () => Promise.resolve([]) }: GrantStoreOptions = {},
+): GrantStore {
+  const readSet = async (scope: GrantScope, instant: number, before: GrantSet | undefined): Promise<GrantSet> =>
+    grantSet(await readHeld(db, scope, instant), instant, before);
   return {
     async hasAny() {
-      return (await reports.selectFrom("grants").select("id").limit(1).executeTakeFirst()) !== undefined;
+      return (await reporting.selectFrom("grants").select("id").limit(1).executeTakeFirst()) !== undefined;
     },
     async load(scope) {
       const { namespaceId, actor, authority } = scope;
       const subject = columnText(principalKey(actor));
       const issuer = authority && columnText(principalKey(authority));
       const key = `grants ${subject}\0${issuer ?? ""}\0${namespaceId}`;
-      const moment = momentOf(scope);
-      // Never as of a moment to come: it would be of no use for the calls before it.
-      const set = await cache.get<GrantSet>(key, (before) => readSet(scope, Math.min(moment, Date.now()), before));
-      // What ended before the set was read had not ended yet for a clock that was put back.
-      return (moment < set.since ? await readSet(scope, moment, set) : set).grants;
+      const instant = instantOf(scope);
+      // A set that was read as of a future instant could not serve the calls before that instant.
+      const set = await cache.get<GrantSet>(key, (before) => readSet(scope, Math.min(instant, Date.now()), before));
+      // If the clock was set back, grants that the cached set left out as ended have not ended yet, so the set is read again.
+      return (instant < set.since ? await readSet(scope, instant, set) : set).grants;
     },
-    async loadKept(scope) {
-      return mapInSlices(await readHeld(reports, scope, momentOf(scope)), parseGrant);
+    async loadStored(scope) {
+      return mapInSlices(await readHeld(reporting, scope, instantOf(scope)), parseGrant);
     },
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),
-    async findKept(namespaceId, grantId) {
-      const content = await readContent(reports, namespaceId, grantId);
+    async findStored(namespaceId, grantId) {
+      const content = await readContent(reporting, namespaceId, grantId);
       return content === undefined ? undefined : parseGrant(content);
     },
     async findAll(namespaceId, grantIds) {
-      return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parseForKernel));
+      return byId(await mapInSlices(await readContents(reporting, namespaceId, grantIds), parseForKernel));
     },
-    async findAllKept(namespaceId, grantIds) {
-      return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parseGrant));
+    async findAllStored(namespaceId, grantIds) {
+      return byId(await mapInSlices(await readContents(reporting, namespaceId, grantIds), parseGrant));
     },
     issue: (grant, madeWith) => revisions.write((transaction) => insertGrant(transaction, grant, madeWith)),
+    findMaker: (namespaceId, grantId) => findMaker(reporting, namespaceId, grantId),
+    listMade: (credentialId, at, page) => readMade(reporting, credentialId, at, page),
+    revokeAll: (grants, at, also) =>
+      revisions.write(async (transaction) => {
+        const revoked: Grant[] = [];
+        for (const grant of grants)
+          if (await revokeGrant(transaction, grant.namespaceId, grant.id, at)) revoked.push(grant);
+        const closed: ClosedEscalation[] = [];
+        for (const tenant of new Set(revoked.map(({ namespaceId }) => namespaceId))) {
+          const ids = revoked.flatMap(({ namespaceId, id }) => (namespaceId === tenant ? id : []));
+          closed.push(...(await onRevoked(transaction, tenant, ids, at)));
+        }
+        await also?.(transaction, closed);
+        return revoked;
+      }),
     async readState(namespaceId) {
       // The revision is read first: what comes behind it is at least as new.
-      const { value } = await reports.selectFrom("revision").select("value").executeTakeFirstOrThrow();
-      const all = reports.selectFrom("grants").select(["id", "content"]).orderBy("id");
+      const { value } = await reporting.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+      const all = reporting.selectFrom("grants").select(["id", "content"]).orderBy("id");
       const rows = await all.where("namespace_id", "=", columnText(namespaceId)).execute();
       // A grant never changes but by its revocation.
-      const kept = await mapInSlices(rows, ({ id, content }) => (isMarkedRevoked(content) ? [] : [id]));
-      return { state: sha256(JSON.stringify(kept.flat())), revision: value };
+      const unrevoked = await mapInSlices(rows, ({ id, content }) => (isMarkedRevoked(content) ? [] : [id]));
+      return { state: sha256(JSON.stringify(unrevoked.flat())), revision: value };
     },
     async changeAll(namespaceId, changes, revision) {
       try {
-        await revisions.write((transaction) => changeGrants(transaction, namespaceId, changes, revision));
+        await revisions.write(async (transaction) => {
+          await changeGrants(transaction, namespaceId, changes, revision);
+          const { revoke, at, also } = changes;
+          const closed = revoke.length === 0 ? [] : await onRevoked(transaction, namespaceId, revoke, at);
+          await also?.(transaction, closed);
+        });
         return true;
       } catch (error) {
         if (error instanceof RevisionPassedError) return false;
@@ -122,7 +171,7 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       }
     },
     async list(namespaceId, { parent, subject, issuer, after, limit }) {
-      let all = reports
+      let all = reporting
         .selectFrom("grants")
         .select("content")
         .where("namespace_id", "=", columnText(namespaceId))
@@ -134,34 +183,39 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return mapInSlices(await all.execute(), ({ content }) => parseGrant(content));
     },
-    removeEnded: (before, behind, most) => removeEnded(reports, revisions, { before, behind, most }),
+    removeEnded: (before, behind, most) => removeEnded(reporting, revisions, { before, behind, most }),
     async children(namespaceId, grantIds) {
-      return mapInSlices(await readContents(reports, namespaceId, grantIds, "parent_id"), parseGrant);
+      return mapInSlices(await readContents(reporting, namespaceId, grantIds, "parent_id"), parseGrant);
     },
-    descendants: (namespaceId, grantId, limit) => readDescendants(reports, namespaceId, grantId, limit),
-    revoke: (namespaceId, grantId, at) =>
-      revisions.write((transaction) => revokeGrant(transaction, namespaceId, grantId, at)),
+    descendants: (namespaceId, grantId, limit) => readDescendants(reporting, namespaceId, grantId, limit),
+    revoke: (namespaceId, grantId, at, also) =>
+      revisions.write(async (transaction) => {
+        if (!(await revokeGrant(transaction, namespaceId, grantId, at))) return false;
+        const closed = await onRevoked(transaction, namespaceId, [grantId], at);
+        await also?.(transaction, closed);
+        return true;
+      }),
   };
 }
 
-/** Grants that were loaded together, also by what is kept of each. */
+/** Grants that were loaded together. */
 interface GrantSet {
-  /** The moment as of which they were read: others may have counted before it. */
+  /** The instant as of which they were read. Before it, grants may have counted that are not in this set. */
   readonly since: number;
   readonly grants: readonly Grant[];
   readonly byContent: ReadonlyMap<string, Grant>;
 }
 
-/** Of thousands of grants, a change leaves all but one as they were: they need not be read again, nor compiled. */
+/** Makes a set of the stored contents. Grants whose content is in the set before are not parsed and compiled again. */
 async function grantSet(contents: readonly string[], since: number, before: GrantSet | undefined): Promise<GrantSet> {
   const read = (content: string): Grant => before?.byContent.get(content) ?? prepared(parseForKernel(content));
-  // Calls wait for a set as well, whoever asked for it first: it takes its time from no report's budget.
+  // Calls wait for a set as well, even when a report asked for it first: it does not count against a report's budget.
   const grants = await withBudget(undefined, () => mapInSlices(contents, read));
   const byContent = new Map(contents.map((content, place) => [content, grants[place] as Grant]));
   return { since, grants: Object.freeze(grants), byContent };
 }
 
-function momentOf({ now }: GrantScope): number {
+function instantOf({ now }: GrantScope): number {
   return parseInstant(now) ?? 0;
 }
 

@@ -1,16 +1,27 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import type { Grant } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
+import type { ClosedEscalation } from "../admin-contract/index.ts";
 import type { Revisions, Schema } from "../storage/index.ts";
+import { storeMaker } from "./grant-makers.ts";
 import { readContent, readContents } from "./grant-reads.ts";
-import { endOf, endText, type GrantRow, keysOf, parseGrant, parseKept, revokedContent, rowOf } from "./kept-grant.ts";
+import {
+  endOf,
+  endText,
+  type GrantRow,
+  keysOf,
+  parseGrant,
+  parseStored,
+  revokedContent,
+  rowOf,
+} from "./stored-grant.ts";
 
 /** How many rows one statement may hold on either database. */
 const rowsAtOnce = 100;
 
 /**
  * Stores a new grant in a transaction that ends a revision, and with which credential an operator issued it. Throws when it does
- * not fit, or a `GrantIdTakenError`.
+ * not fit, a `GrantIdTakenError`, or a `MakerRevokedError`.
  */
 export async function insertGrant(transaction: Transaction<Schema>, grant: Grant, madeWith?: string): Promise<void> {
   await insertRows(transaction, [rowOf(grant)], madeWith);
@@ -27,9 +38,7 @@ async function insertRows(
     .returning("id")
     .execute();
   if (inserted.length < rows.length) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
-  if (madeWith === undefined) return;
-  const makers = rows.map(({ namespace_id, id }) => ({ namespace_id, grant_id: id, credential_id: madeWith }));
-  await transaction.insertInto("grant_makers").values(makers).execute();
+  if (madeWith !== undefined) await storeMaker(transaction, rows, madeWith);
 }
 
 /** There is already a grant of that id. */
@@ -65,7 +74,12 @@ export interface GrantChanges {
   at: string;
   /** The credential of the operator who issues them. */
   madeWith?: string;
+  /** Done in the same transaction, which closes the escalations that the revoked grants carried. */
+  also?: AfterClosing;
 }
+
+/** What is done in a transaction that closes escalations, with those that it closed. */
+export type AfterClosing = (transaction: Transaction<Schema>, closed: readonly ClosedEscalation[]) => Promise<unknown>;
 
 /** Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. */
 export async function changeGrants(
@@ -109,10 +123,10 @@ export class RevisionPassedError extends Error {
   override readonly name = "RevisionPassedError";
 }
 
-/** Where a grant stands among those of all tenants. */
+/** The place of a grant among those of all tenants. */
 export type GrantPlace = Pick<Schema["grants"], "namespace_id" | "id">;
 
-/** How many rows went, and behind which place to go on; none behind the last. */
+/** How many rows were removed, and after which place the next step begins; undefined after the last. */
 export interface Removed<Place> {
   removed: number;
   next?: Place;
@@ -127,7 +141,7 @@ export async function removeEnded(
   let all = db.selectFrom("grants").select(["namespace_id", "id", "content"]);
   if (behind !== undefined) all = all.where(sql<boolean>`(namespace_id, id) > (${behind.namespace_id}, ${behind.id})`);
   const rows = await all.orderBy("namespace_id").orderBy("id").limit(most).execute();
-  const ended = rows.filter(({ content }) => endOf(parseKept(content).grant) < before.getTime());
+  const ended = rows.filter(({ content }) => endOf(parseStored(content).grant) < before.getTime());
   if (ended.length > 0)
     await revisions.write(async (transaction) => {
       for (const tenant of new Set(ended.map(({ namespace_id }) => namespace_id))) {

@@ -1,4 +1,5 @@
 export { createGrantStore, type GrantStore } from "./grant-store.ts";
-export { findGrant } from "./grant-reads.ts";
+export { MakerRevokedError } from "./grant-makers.ts";
+export { findGrant, findGrantEnd } from "./grant-reads.ts";
 export { type GrantChanges, GrantIdTakenError, type GrantPlace, insertGrant, revokeGrant } from "./grant-writes.ts";
 export { type GrantChange, readOnce, withChange } from "./changed-grants.ts";

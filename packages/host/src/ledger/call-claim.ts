@@ -1,22 +1,29 @@
 import type { AuditEvent } from "turnpike/contracts";
-import type { CallOptions, DecisionLedger } from "turnpike/kernel";
-import { entryOf, type AuditEntry } from "./chain.ts";
+import {
+  OutdatedReadsError,
+  type CallOptions,
+  type DecisionChoice,
+  type DecisionLedger,
+  type WriteScope,
+} from "turnpike/kernel";
+import { currentBasis } from "../storage/index.ts";
+import { entryOf } from "./chain.ts";
 import type { Ledger } from "./ledger.ts";
 import { grantUse, permitUse, type Alternative, type Claim, type Outcome, type ReplayRow } from "./submission.ts";
 
 /** What is known of a claim. */
 export type ClaimState =
-  /** Nothing of the call was kept yet. */
+  /** Nothing of the call was written yet. */
   | { kind: "open" }
   | { kind: "made" }
-  /** It came with a refusal: the key is free. */
+  /** The call was refused, or decided on what is outdated, so the key is free. */
   | { kind: "given back" }
-  /** Somebody else has the key, or had it until a moment ago. */
+  /** Another call has the key, or had it until an instant ago. */
   | { kind: "taken"; by: ReplayRow | undefined }
-  /** Nobody knows whether it was made. */
+  /** It is unknown whether the claim was made. */
   | { kind: "failed"; error: unknown };
 
-/** The key of a call is somebody else's: nothing of the call is kept. */
+/** Another call has the key, so nothing of this call is written. */
 export class ClaimTakenError extends Error {
   override readonly name = "ClaimTakenError";
   constructor() {
@@ -24,30 +31,21 @@ export class ClaimTakenError extends Error {
   }
 }
 
-/** What a layer wants kept together with what a call keeps. It travels in the options of the call. */
-export abstract class CallCompanion {
-  /** Keeps the first alternative that can be taken, and says which; -1 when none can. */
-  abstract keep(alternatives: readonly Alternative[]): Promise<number>;
-  /** Keeps an event of the call, now or with the call's end. */
-  abstract record(entry: AuditEntry): Promise<void>;
-}
-
 /**
- * The claim of a call. It is made together with the first thing that the call keeps; what the call records afterwards waits
- * for its end, to be kept with that.
+ * The claim of a call. It is made together with the first write of the call. What the call records afterwards is pending, and
+ * is written with its end.
  */
-export class CallClaim extends CallCompanion {
+export class CallClaim implements WriteScope {
   readonly #ledger: Ledger;
   readonly #claim: Claim;
   readonly #onState: (state: ClaimState) => void;
   #state: ClaimState = { kind: "open" };
-  /** The submission that makes the claim, from when it was sent. Its caller may have gone since. */
+  /** The submission that makes the claim, once it was sent. Its caller may have left since. */
   #making: Promise<Outcome> | undefined;
-  /** What waits for the end of the call. */
-  readonly entries: AuditEntry[] = [];
+  /** Events that are written with the end of the call. */
+  readonly pendingEvents: AuditEvent[] = [];
 
   constructor(ledger: Ledger, claim: Claim, onState: (state: ClaimState) => void) {
-    super();
     this.#ledger = ledger;
     this.#claim = claim;
     this.#onState = onState;
@@ -57,35 +55,44 @@ export class CallClaim extends CallCompanion {
     return this.#state;
   }
 
-  /** Makes the claim if that was not tried yet. */
+  /** Makes the claim, unless that was tried before. */
   async make(): Promise<ClaimState> {
     await (this.#making ??= this.#submit([])).catch(() => {});
     return this.#state;
   }
 
-  /** Keeps the first alternative that can be taken, and says which; with the claim if it is not made yet. */
-  override async keep(alternatives: readonly Alternative[]): Promise<number> {
-    if (this.#making === undefined) return placeOf(await (this.#making = this.#submit(alternatives)));
-    if (this.#state.kind === "taken") throw new ClaimTakenError();
-    return placeOf(await this.#ledger.submit({ alternatives }));
+  /** Writes the first choice that can be taken, and says which; with the claim if it is not made yet. */
+  decide(choices: readonly DecisionChoice[]): Promise<number> {
+    return this.#write(alternativesOf(choices));
   }
 
-  /** Keeps an event: what comes first is a refusal, because every effect has a decision before it. */
-  override async record(entry: AuditEntry): Promise<void> {
+  async #write(alternatives: readonly Alternative[]): Promise<number> {
+    if (this.#making === undefined) return placeOf(await (this.#making = this.#submit(alternatives)));
+    if (this.#state.kind === "taken") throw new ClaimTakenError();
+    return placeOf(await this.#ledger.submit({ alternatives, basis: currentBasis() }));
+  }
+
+  /** Writes an event. If it is the first write it is a refusal, because every effect has a decision before it. */
+  async record(event: AuditEvent): Promise<void> {
     switch (this.#state.kind) {
       case "made":
-        this.entries.push(entry);
+        this.pendingEvents.push(event);
         return;
       case "taken":
         return;
       default:
-        await this.keep([{ entries: [entry], isRefusal: true }]);
+        if (currentBasis()?.isOutdated === true) return;
+        await this.#write([{ entries: [entryOf(event)], isRefusal: true }]);
     }
   }
 
   async #submit(alternatives: readonly Alternative[]): Promise<Outcome> {
     try {
-      const outcome = await this.#ledger.submit({ claim: this.#claim, alternatives });
+      const outcome = await this.#ledger.submit({ claim: this.#claim, alternatives, basis: currentBasis() });
+      if (outcome.kind === "outdated") {
+        this.#come({ kind: "given back" });
+        throw new OutdatedReadsError();
+      }
       if (outcome.kind === "taken") {
         this.#come({ kind: "taken", by: outcome.by });
         throw new ClaimTakenError();
@@ -95,7 +102,8 @@ export class CallClaim extends CallCompanion {
       this.#come({ kind: isRefused ? "given back" : "made" });
       return outcome;
     } catch (error) {
-      if (!(error instanceof ClaimTakenError)) this.#come({ kind: "failed", error });
+      const isNothingWritten = error instanceof ClaimTakenError || error instanceof OutdatedReadsError;
+      if (!isNothingWritten) this.#come({ kind: "failed", error });
       throw error;
     }
   }
@@ -107,34 +115,35 @@ export class CallClaim extends CallCompanion {
 }
 
 function placeOf(outcome: Outcome): number {
-  if (outcome.kind !== "kept") throw new ClaimTakenError();
+  if (outcome.kind === "outdated") throw new OutdatedReadsError();
+  if (outcome.kind !== "written") throw new ClaimTakenError();
   return outcome.alternative;
 }
 
-function companionOf(call: CallOptions | undefined): CallCompanion | undefined {
-  return call?.claim instanceof CallCompanion ? call.claim : undefined;
+/** Writes an event of a call: in its scope, if it has one. */
+export async function recordEvent(ledger: Ledger, event: AuditEvent, call?: CallOptions): Promise<void> {
+  if (call?.writes !== undefined) return call.writes.record(event);
+  // What belongs to no call happened, whatever any call was decided on.
+  const basis = call === undefined ? undefined : currentBasis();
+  const { kind } = await ledger.submit({ alternatives: [{ entries: [entryOf(event)] }], basis });
+  if (kind === "outdated") throw new OutdatedReadsError();
 }
 
-/** Keeps an event of a call. */
-export async function recordEvent(ledger: Ledger, event: AuditEvent, call: CallOptions | undefined): Promise<void> {
-  const entry = entryOf(event);
-  const companion = companionOf(call);
-  if (companion === undefined) await ledger.submit({ alternatives: [{ entries: [entry] }] });
-  else await companion.record(entry);
+/** The alternatives of a submission, one for each choice. */
+export function alternativesOf(choices: readonly DecisionChoice[]): readonly Alternative[] {
+  return choices.map(({ uses = [], permit, event }) => ({
+    uses: [...uses.map(grantUse), ...(permit === undefined ? [] : [permitUse(permit)])],
+    entries: [entryOf(event)],
+    isRefusal: event.outcome === "denied",
+  }));
 }
 
-/** Decisions of calls: the uses, the event and the claim of the call are one submission. */
+/** Decisions of calls: uses, event, and what the scope of the call adds, are one submission. */
 export function createDecisionLedger(ledger: Ledger): DecisionLedger {
   return {
     async decide(choices, call) {
-      const alternatives = choices.map(({ uses = [], permit, event }): Alternative => ({
-        uses: [...uses.map(grantUse), ...(permit === undefined ? [] : [permitUse(permit)])],
-        entries: [entryOf(event)],
-        isRefusal: event.outcome === "denied",
-      }));
-      const companion = companionOf(call);
-      if (companion !== undefined) return companion.keep(alternatives);
-      return placeOf(await ledger.submit({ alternatives }));
+      if (call.writes !== undefined) return call.writes.decide(choices);
+      return placeOf(await ledger.submit({ alternatives: alternativesOf(choices), basis: currentBasis() }));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { principalKey, type AuditEvent } from "turnpike/contracts";
-import { canonicalJson, columnText } from "../base/index.ts";
+import { canonicalJson, principalKey, type AuditEvent } from "turnpike/contracts";
+import { columnText } from "../shared/index.ts";
 import type { Schema } from "../storage/index.ts";
 
 /** The newest row of a chain: its number, and its hash, which covers every row before it. */
@@ -9,20 +9,20 @@ export interface Head {
   hash: string;
 }
 
-/** The head of one of a tenant's chains. Hosts that run at the same time write one each: its strand. */
+/** The head of one of a tenant's chains. Each running host writes its own chain, its strand. */
 export interface StrandHead extends Head {
   strand: number;
 }
 
-/** A head and whose it is, by the text that the tenant's column holds. */
+/** A head and its tenant, as the column stores the name. */
 export interface TenantHead extends StrandHead {
   namespaceId: string;
 }
 
-/** An event as the columns keep it, before it has its place in a chain. */
+/** An event as the columns store it, before it has its place in a chain. */
 export type AuditEntry = Omit<Schema["audit"], "strand" | "sequence" | "hash">;
 
-/** What the first link of a chain has in place of the hash before it. */
+/** The previous hash of the first row of a chain. */
 export const origin: string = "0".repeat(64);
 
 /** The columns of an event; every one of them follows from it. */
@@ -45,7 +45,7 @@ export function rowBehind(previous: Head, strand: number, entry: AuditEntry): Sc
   const { namespace_id, id, type, outcome, at, actor, trace_id, content } = entry;
   const sequence = previous.sequence + 1;
   const link = hash("sha256", `${previous.hash}\n${sequence}\n${content}`);
-  // Written out, because this is done for every event and copying by spread costs many times as much.
+  // Written out, because this runs for every event and a spread takes many times as long.
   return { namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash: link };
 }
 

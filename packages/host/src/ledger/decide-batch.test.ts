@@ -5,7 +5,7 @@ import { decideBatch } from "./decide-batch.ts";
 import type { Found, Submission, TurnWrite } from "./submission.ts";
 
 const nothing: Found = { taken: new Map(), known: new Set(), lost: new Set(), used: new Map(), heads: new Map() };
-const question = { turn: "t", place: 0, namespace_id: "n", question_id: "q", expires_at: "z", content: "{}" };
+const wait = { turn: "t", place: 0, namespace_id: "n", question_id: "q", expires_at: "z", content: "{}" };
 const stop = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0, bytes: 1 } as const;
 
 function turnAt(position: number, changes: Partial<TurnWrite> = {}): TurnWrite {
@@ -30,11 +30,11 @@ describe("a decision that comes to a refusal", () => {
     ["says so", [{ entries, isRefusal: true }]],
     ["is that no use is left", [{ entries, uses: [{ namespaceId: "n", grantId: "g", maxUses: 0 }] }]],
   ] as const)
-    test(`keeps no entry of its turn, and the rest of the turn nevertheless, when it ${name}`, () => {
+    test(`stores no entry of its turn, and the rest of the turn nevertheless, when it ${name}`, () => {
       expect(turnsOf({ turn: turnAt(0), alternatives })).toEqual([turnAt(0, { entries: [] })]);
     });
 
-  test("leaves what the run keeps beside it alone", () => {
+  test("leaves what the run stores beside it alone", () => {
     const refused: Submission = { turn: turnAt(1), alternatives: [{ entries, isRefusal: true }] };
     expect(turnsOf({ turn: turnAt(0) }, refused)).toMatchObject([
       { entries: turnAt(0).entries, progress: { steps: 1 } },
@@ -42,14 +42,14 @@ describe("a decision that comes to a refusal", () => {
   });
 });
 
-test("a turn stops with its questions, whichever submission of the batch says so", () => {
-  const [stopping, going] = [turnAt(0, { stop, questions: [question] }), turnAt(1)];
+test("a turn stops with the escalations it waits for, whichever submission of the batch says so", () => {
+  const [stopping, going] = [turnAt(0, { stop, waits: [wait] }), turnAt(1)];
   for (const batch of [
     [stopping, going],
     [going, stopping],
   ]) {
     const written = turnsOf(...batch.map((turn) => ({ turn })));
-    expect(written).toMatchObject([{ stop, questions: [question], progress: batch.at(-1)?.progress }]);
+    expect(written).toMatchObject([{ stop, waits: [wait], progress: batch.at(-1)?.progress }]);
     expect(written[0]?.entries).toEqual(batch.flatMap(({ entries }) => entries));
   }
 });

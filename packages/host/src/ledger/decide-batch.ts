@@ -5,7 +5,7 @@ import {
   type Alternative,
   type Claim,
   type Found,
-  type Guess,
+  type OptimisticBatch,
   type KeyColumns,
   type NewTurn,
   type Outcome,
@@ -17,7 +17,7 @@ import {
   type Writes,
 } from "./submission.ts";
 
-/** What a batch has to know; in an order that is the same for all hosts, so that none waits for another in a circle. */
+/** What a batch has to read, in an order that is the same for all hosts, so that they do not deadlock. */
 export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
   const claims: Claim[] = [];
   const begins: NewTurn[] = [];
@@ -66,20 +66,21 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** What a batch comes to if every key is free and the heads are those that this host wrote; undefined when it must look. */
-export function guessBatch(
+/** Decides a batch as if every key is free and the heads are those that this host wrote; undefined when it has to read first. */
+export function decideOptimistically(
   batch: readonly Submission[],
   { claims, begins, uses, tenants, strand }: Wanted,
   known: ReadonlyMap<string, TenantHead>,
-): (Guess & { outcomes: Outcome[] }) | undefined {
+  revision?: number,
+): (OptimisticBatch & { outcomes: Outcome[] }) | undefined {
   if (uses.length > 0 || !tenants.every((tenant) => known.has(tenant))) return undefined;
   const found = { taken: new Map(), known: new Set<string>(), lost: new Set<string>(), used: new Map(), heads: known };
   const { outcomes, writes } = decideBatch(batch, found, strand);
   const givenBack = new Set(writes.givenBack);
-  return { outcomes, writes, begins, before: known, claims: claims.filter((claim) => !givenBack.has(claim)) };
+  return { outcomes, writes, begins, before: known, revision, claims: claims.filter((claim) => !givenBack.has(claim)) };
 }
 
-/** Decides a batch, one submission after the other: what becomes of each, and what is written. */
+/** Decides a batch, one submission after the other: the outcome of each, and what is written. */
 export function decideBatch(
   batch: readonly Submission[],
   { taken, known, lost, used: usedBefore, heads: headsBefore }: Found,
@@ -116,12 +117,12 @@ export function decideBatch(
     if (chosen !== undefined) take(chosen);
     const isRefused = alternatives.length > 0 && (chosen === undefined || chosen.isRefusal === true);
     if (turn !== undefined) {
-      const kept = isRefused ? { ...turn, entries: [] } : turn;
-      turns.set(nameOfRun(turn), behind(turns.get(nameOfRun(turn)), kept));
+      const written = isRefused ? { ...turn, entries: [] } : turn;
+      turns.set(nameOfRun(turn), behind(turns.get(nameOfRun(turn)), written));
     }
     if (claim !== undefined && isRefused) writes.givenBack.push(claim);
     if (ending !== undefined) writes.endings.push(ending);
-    return { kind: "kept", alternative };
+    return { kind: "written", alternative };
   };
 
   const outcomes = batch.map(decide);
@@ -135,9 +136,10 @@ export function decideBatch(
   return { outcomes, writes };
 }
 
-/** What one run keeps in two submissions of a batch, as one. */
+/** Merges what one run writes in two submissions of a batch. */
 function behind(first: TurnWrite | undefined, next: TurnWrite): TurnWrite {
   if (first === undefined) return next;
-  const [stop, questions] = [next.stop ?? first.stop, next.questions ?? first.questions];
-  return { ...next, entries: [...first.entries, ...next.entries], stop, questions };
+  const [stop, waits] = [next.stop ?? first.stop, next.waits ?? first.waits];
+  const asker = next.asker ?? first.asker;
+  return { ...next, entries: [...first.entries, ...next.entries], stop, waits, asker };
 }

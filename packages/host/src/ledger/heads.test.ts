@@ -6,7 +6,7 @@ const headOf = (sequence: number, changes: Partial<TenantHead> = {}): TenantHead
   return { namespaceId: "tenant-1", strand: 0, sequence, hash: `hash ${sequence}`, ...changes };
 };
 
-test("of a chain that goes on from what this process wrote only the newest head is taken, and once", () => {
+test("of a chain that continues what this process wrote only the newest head is taken, and once", () => {
   const log = createHeadLog();
   log.add([{ before: undefined, head: headOf(1) }]);
   log.add([{ before: headOf(1), head: headOf(3) }]);
@@ -16,7 +16,7 @@ test("of a chain that goes on from what this process wrote only the newest head 
 });
 
 for (const before of [undefined, headOf(1, { hash: "another" })]) {
-  test(`of a chain that ${before ? "went on from another row" : "was begun anew"} the head from before is taken too`, () => {
+  test(`of a chain that ${before ? "continued from another row" : "was begun anew"} the head from before is taken too`, () => {
     const log = createHeadLog();
     log.add([{ before: undefined, head: headOf(1) }]);
     log.add([{ before, head: headOf(2) }]);

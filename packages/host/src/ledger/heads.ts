@@ -1,15 +1,15 @@
 import type { TenantHead } from "./chain.ts";
 
-/** The head that a batch left, and the one that it went on from. */
+/** The head that a batch wrote, and the one before it. */
 interface Continued {
   before: TenantHead | undefined;
   head: TenantHead;
 }
 
-/** The heads that this process committed and nobody has taken yet. */
+/** The heads that this process committed and that `take` has not returned yet. */
 export interface HeadLog {
   add(continued: readonly Continued[]): void;
-  /** What this process wrote, whatever the database has now. A chain that others changed has its head from before it too. */
+  /** The heads that this process wrote, whatever the database has now. For a chain that others changed, also the head before that. */
   take(): TenantHead[];
   readonly size: number;
 }
@@ -22,7 +22,7 @@ export function createHeadLog(): HeadLog {
       for (const { before: base, head } of continued) {
         const name = `${head.strand} ${head.namespaceId}`;
         const known = newest.get(name);
-        // Another host may have gone on from what this one wrote, or somebody made another chain of it: only the rows can tell.
+        // Another host may have continued this chain, or it may have been replaced: only the rows can tell.
         if (known !== undefined && base?.hash !== known.hash) replaced.push(known);
         newest.set(name, head);
       }

@@ -1,17 +1,10 @@
-export { CallCompanion, ClaimTakenError, createDecisionLedger, recordEvent } from "./call-claim.ts";
-export { protectFromReplay, replayErrors, turnFingerprint } from "./replay-api.ts";
+export { alternativesOf, ClaimTakenError, createDecisionLedger, recordEvent } from "./call-claim.ts";
+export { fencedMessage, interruptedReplay, protectFromReplay, replayErrors, turnFingerprint } from "./replay-api.ts";
 export { createReplayStore, type ReplayStore } from "./replay-store.ts";
+export { createLossStore, type LossStore } from "./loss-store.ts";
+export { refuseOnLoss } from "./refuse-on-loss.ts";
 export { createUsageStore, type HostUsageStore } from "./usage-store.ts";
-export {
-  entryOf,
-  expectedRow,
-  origin,
-  rowBehind,
-  type AuditEntry,
-  type Head,
-  type StrandHead,
-  type TenantHead,
-} from "./chain.ts";
+export { entryOf, expectedRow, origin, rowBehind, type Head, type StrandHead, type TenantHead } from "./chain.ts";
 export { permitPrefix, permitUse } from "./submission.ts";
 export type {
   Alternative,
@@ -19,9 +12,11 @@ export type {
   Notice,
   NoticesOf,
   OpenTurnLimits,
+  Outcome,
   RunLine,
+  TurnAsker,
   TurnStopColumns,
   TurnWrite,
 } from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";
-export { createUnkeptWrites } from "./unkept-writes.ts";
+export { createRetryQueue } from "./retry-queue.ts";

@@ -1,13 +1,23 @@
 import { describe, expect, test, vi } from "vitest";
 import { sql } from "kysely";
 import { openCutProxy } from "../../test/cut-proxy.ts";
-import { databaseKinds, newLocation, newTenant, openFresh, openHost, sharedDatabase } from "../../test/databases.ts";
+import {
+  databaseKinds,
+  newLocation,
+  newTenant,
+  openFresh,
+  openHost,
+  openPair,
+  sharedDatabase,
+} from "../../test/databases.ts";
 import { inDifferentCallbacks } from "../../test/callbacks.ts";
 import { watchThreads } from "../../test/threads.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { auditEvent } from "../../test/records.ts";
-import { verifyTrail } from "../audit/audit-verify.ts";
-import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
+import { patience } from "../../test/host-calls.ts";
+import { verifyAuditLog } from "../audit/audit-verify.ts";
+import { createRevisions, isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
+import { ReadBasis } from "../storage/read-basis.ts";
 import { entryOf, type AuditEntry } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import { createDecisionLedger } from "./call-claim.ts";
@@ -54,7 +64,7 @@ async function eventsOf({ db }: Database, tenant: string): Promise<string[]> {
 }
 
 async function isWhole({ db }: Database, tenant: string): Promise<boolean> {
-  return (await verifyTrail(db, tenant)).broken === undefined;
+  return (await verifyAuditLog(db, tenant)).broken === undefined;
 }
 
 describe.each(databaseKinds)("the ledger on %s", (kind) => {
@@ -89,7 +99,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(statements.filter((statement) => statement === "commit")).toHaveLength(2);
   });
 
-  test("a submission that cannot be written fails alone, wherever it stands in its batch", async () => {
+  test("a submission that cannot be written fails alone, wherever it is in its batch", async () => {
     const database = await open();
     for (const place of [0, 3, 6]) {
       const ledger = openLedger(database);
@@ -148,7 +158,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         useOfBoth("grant", "three"),
       ].map(async (submission) => ledger.submit(submission)),
     );
-    expect(places.map((outcome) => outcome.kind === "kept" && outcome.alternative)).toEqual([0, -1, 0, -1]);
+    expect(places.map((outcome) => outcome.kind === "written" && outcome.alternative)).toEqual([0, -1, 0, -1]);
     expect(await ledger.submit(useOfBoth("another", "three"))).toMatchObject({ alternative: 0 });
     const rows = await database.db.selectFrom("uses").selectAll().where("namespace_id", "=", tenant).execute();
     expect(Object.fromEntries(rows.map(({ grant_id, used }) => [grant_id, used]))).toEqual({
@@ -186,7 +196,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     ]);
   });
 
-  describe("that tells of what it keeps", () => {
+  describe("that reports what it stores", () => {
     const notice = ({ id, namespace_id }: AuditEntry): Notice => {
       const at = "2026-01-01T00:00:00.000Z";
       const told = { webhook: "hook", message: `told-${id}`, type: "decision.denied", content: "{}" };
@@ -197,7 +207,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       return (await rows.execute()).map(({ message }) => message);
     };
 
-    test("writes the messages with the events, whether it has to look or not", async () => {
+    test("writes the messages with the events, whether it has to read first or not", async () => {
       const database = await open();
       const ledger = openLedger(database, (rows) => rows.filter(({ id }) => id.startsWith("no")).map(notice));
       const tenant = newTenant();
@@ -239,14 +249,14 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     const ledger = openLedger(database);
     const batch = Array.from({ length: 5 }, () => useOf(tenant, "grant-1", 2));
     const outcomes = await Promise.all(batch.map((use) => ledger.submit(use)));
-    expect(outcomes).toEqual([0, 0, 1, 1, 1].map((alternative) => ({ kind: "kept", alternative })));
+    expect(outcomes).toEqual([0, 0, 1, 1, 1].map((alternative) => ({ kind: "written", alternative })));
     expect(statements.filter((statement) => statement === "commit")).toHaveLength(1);
     const uses = database.db.selectFrom("uses").select("used").where("namespace_id", "=", tenant);
     expect(await uses.execute()).toEqual([{ used: 2 }]);
     expect(await eventsOf(database, tenant)).toEqual(["used", "used", "refused", "refused", "refused"]);
   });
 
-  test("a claim that comes with a refusal leaves its key free, and the refusal is kept", async () => {
+  test("a claim that comes with a refusal leaves its key free, and the refusal is stored", async () => {
     const database = await open();
     const ledger = openLedger(database);
     const tenant = newTenant();
@@ -254,16 +264,16 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       ...useOf(tenant, "grant-1", maxUses),
       claim: claimOf(tenant, "call-1", nonce),
     });
-    expect(await ledger.submit(claiming("first", 0))).toEqual({ kind: "kept", alternative: 1 });
+    expect(await ledger.submit(claiming("first", 0))).toEqual({ kind: "written", alternative: 1 });
     expect(await eventsOf(database, tenant)).toEqual(["refused"]);
-    expect(await ledger.submit(claiming("second", 1))).toEqual({ kind: "kept", alternative: 0 });
+    expect(await ledger.submit(claiming("second", 1))).toEqual({ kind: "written", alternative: 0 });
     expect(await ledger.submit(claiming("third", 9))).toMatchObject({ kind: "taken", by: { claim: "second" } });
     expect(await eventsOf(database, tenant)).toEqual(["refused", "used"]);
   });
 
   for (const { how, beside } of [
     { how: "in one go", beside: [] },
-    { how: "after a look", beside: ["grant-1"] },
+    { how: "after a read", beside: ["grant-1"] },
   ])
     test(`a claim ends as its own ending says, and by no other (${how})`, async () => {
       const database = await open();
@@ -290,7 +300,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       ]);
     });
 
-  test("of submissions that claim the same key in a batch one is kept, and nothing of the others is written", async () => {
+  test("of submissions that claim the same key in a batch one is stored, and nothing of the others is written", async () => {
     const database = await open();
     const ledger = openLedger(database);
     const tenant = newTenant();
@@ -299,22 +309,22 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       claim: claimOf(tenant, "call-1", nonce),
     }));
     const outcomes = await Promise.all(batch.map((submission) => ledger.submit(submission)));
-    expect(outcomes.map((outcome) => outcome.kind)).toEqual(["kept", "taken", "taken", "taken"]);
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(["written", "taken", "taken", "taken"]);
     expect(await eventsOf(database, tenant)).toEqual(["used"]);
   });
 
-  test("a head that somebody else moved is read anew: nothing is refused, and the chain stays whole", async () => {
+  test("a head that another host moved is read anew: nothing is refused, and the chain stays whole", async () => {
     const database = await open();
     const ledgers = [openLedger(database), openLedger(database)];
     const tenant = newTenant();
     const ids = idsOf("event", 6);
     for (const [place, id] of ids.entries())
-      expect(await ledgers[place % 2]?.submit(record(tenant, id))).toEqual({ kind: "kept", alternative: 0 });
+      expect(await ledgers[place % 2]?.submit(record(tenant, id))).toEqual({ kind: "written", alternative: 0 });
     expect(await eventsOf(database, tenant)).toEqual(ids);
     expect(await isWhole(database, tenant)).toBe(true);
   });
 
-  test("chains stay whole when the host comes to another strand at any moment", async () => {
+  test("chains stay whole when the host comes to another strand at any time", async () => {
     const database = await open();
     let reads = 0;
     const moving = Object.defineProperty({ ...database }, "strand", {
@@ -329,7 +339,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
 });
 
 describe("the ledger of a host whose disk is full", () => {
-  test("refuses a batch once, with nothing of it written, and goes on when there is room", async () => {
+  test("refuses a batch once, with nothing of it written, and continues when there is room", async () => {
     const { database, statements } = recordStatements(await openFresh("sqlite"));
     const ledger = openLedger(database);
     await ledger.submit(record("tenant-1", "before"));
@@ -345,7 +355,7 @@ describe("the ledger of a host whose disk is full", () => {
     expect(statements.filter((statement) => statement.startsWith("insert into audit "))).toHaveLength(1);
     await sql`pragma max_page_count = 1000000`.execute(database.db);
     expect(await eventsOf(database, "tenant-1")).toEqual(["before"]);
-    expect(await ledger.submit({ claim: claimOf("tenant-1", "call-1", "second") })).toMatchObject({ kind: "kept" });
+    expect(await ledger.submit({ claim: claimOf("tenant-1", "call-1", "second") })).toMatchObject({ kind: "written" });
     await ledger.submit(record("tenant-1", "after"));
     expect(await eventsOf(database, "tenant-1")).toEqual(["before", "after"]);
     expect(await isWhole(database, "tenant-1")).toBe(true);
@@ -353,7 +363,7 @@ describe("the ledger of a host whose disk is full", () => {
 });
 
 describe("the ledger of a host whose database thread dies", () => {
-  test("refuses what waited, has what it acknowledged, and goes on with the next call", async () => {
+  test("refuses what waited, has what it acknowledged, and continues with the next call", async () => {
     const threads = watchThreads();
     const database = await openFresh("sqlite");
     const ledger = openLedger(database);
@@ -370,9 +380,9 @@ describe("the ledger of a host whose database thread dies", () => {
       await died;
       for (const one of [...(await waiting), ...(await late)])
         expect(one.status === "fulfilled" || isOutage(one.reason)).toBe(true);
-      const kept = await eventsOf(database, "tenant-1");
-      expect(kept).toEqual(expect.arrayContaining(acknowledged));
-      expect(new Set(kept).size).toBe(kept.length);
+      const stored = await eventsOf(database, "tenant-1");
+      expect(stored).toEqual(expect.arrayContaining(acknowledged));
+      expect(new Set(stored).size).toBe(stored.length);
     }
     await write("last");
     expect((await eventsOf(database, "tenant-1")).at(-1)).toBe("last");
@@ -400,6 +410,35 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
     expect(await isWhole(there, "tenant-1")).toBe(true);
   });
 
+  for (const ledgerIs of ["new", "warm"]) {
+    test(`write nothing that was decided on outdated reads, and all else of its batch; the ledger is ${ledgerIs}`, async () => {
+      const [here, there] = await openPair();
+      const ledger = openLedger(here);
+      const [mine, theirs] = [createRevisions(here), createRevisions(there)];
+      if (ledgerIs === "warm") await ledger.submit(record("tenant-1", "first"));
+      const old = await mine.ask();
+      await theirs.write(() => Promise.resolve());
+      const bases = [new ReadBasis(old), undefined, new ReadBasis(old + 1), new ReadBasis(old)];
+      const batches = [bases, bases.slice(0, 1), bases.slice(1, 3)].map((some, batch) =>
+        some.map((basis, place) => {
+          const claim = claimOf("tenant-1", `${batch}-${place}`, `${batch}-${place}`);
+          return { ...record("tenant-1", `event ${batch}-${place}`), claim, basis };
+        }),
+      );
+      const kinds: string[][] = [];
+      for (const batch of batches)
+        kinds.push((await Promise.all(batch.map((one) => ledger.submit(one)))).map(({ kind }) => kind));
+      expect(kinds).toEqual([["outdated", "written", "written", "outdated"], ["outdated"], ["written", "written"]]);
+      expect(bases.map((basis) => basis?.isOutdated)).toEqual([true, undefined, false, true]);
+      const written = ["0-1", "0-2", "2-0", "2-1"];
+      const rows = await there.db.selectFrom("replay").select("id").orderBy("id").execute();
+      expect(rows.map(({ id }) => id)).toEqual(written);
+      const events = await eventsOf(there, "tenant-1");
+      expect(events.filter((id) => id !== "first")).toEqual(written.map((id) => `event ${id}`));
+      expect(await isWhole(there, "tenant-1")).toBe(true);
+    });
+  }
+
   test("take what they both want in the same order, so that none waits for the other in a circle", async () => {
     const location = await newLocation("postgres");
     const hosts = [await openHost(location), await openHost(location)];
@@ -412,23 +451,23 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
       });
       return () => submitAll(openLedger(host), (place === 0 ? ids : ids.toReversed()).map(claiming));
     });
-    // Both come as far as to a key in the middle that somebody else has for a while.
+    // Both come as far as to a key in the middle that another host has for a while.
     const settled = await db.transaction().execute(async (transaction) => {
-      const { key, fingerprint, nonce } = claimOf("tenant-1", "same-10", "somebody else");
+      const { key, fingerprint, nonce } = claimOf("tenant-1", "same-10", "another host");
       await transaction
         .insertInto("replay")
         .values({ ...key, fingerprint, claim: nonce, host_id: 0 })
         .execute();
       const both = submitted.map((submit) => submit());
       const waiting = sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`;
-      await vi.waitFor(async () => expect((await waiting.execute(db)).rows).toHaveLength(2), { timeout: 60_000 });
+      await vi.waitFor(async () => expect((await waiting.execute(db)).rows).toHaveLength(2), patience);
       await transaction.deleteFrom("replay").where("claim", "=", nonce).execute();
       return { both };
     });
     const outcomes = (await Promise.all(settled.both))
       .flat()
       .map((one) => (one.status === "fulfilled" ? one.value.kind : String(one.reason)));
-    expect(outcomes.toSorted()).toEqual([...ids.map(() => "kept"), ...ids.map(() => "taken")]);
+    expect(outcomes.toSorted()).toEqual([...ids.map(() => "taken"), ...ids.map(() => "written")]);
   });
 
   for (const { how, before } of [
@@ -450,13 +489,16 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
         await sql`select pg_advisory_xact_lock(1, 1)`.execute(transaction);
         const submitted = submitAll(ledger, [record("tenant-1", "one"), record("tenant-1", "two")]);
         const waiting = sql`select 1 from pg_locks where not granted and classid = 1 and objid = 1`;
-        await vi.waitFor(async () => expect((await waiting.execute(direct.db)).rows).toHaveLength(1));
+        await vi.waitFor(async () => expect((await waiting.execute(direct.db)).rows).toHaveLength(1), patience);
         proxy.cut();
         return submitted;
       });
-      const reasons = settled.map((one) => (one.status === "rejected" ? (one.reason as unknown) : "kept"));
+      const reasons = settled.map((one) => (one.status === "rejected" ? (one.reason as unknown) : "stored"));
       expect(reasons).toEqual([expect.any(UnansweredCommitError), expect.any(UnansweredCommitError)]);
-      await vi.waitFor(async () => expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two"]));
+      await vi.waitFor(
+        async () => expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two"]),
+        patience,
+      );
       proxy.mend();
       await ledger.submit(record("tenant-1", "three"));
       expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two", "three"]);
@@ -496,7 +538,7 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
       ...record("tenant-1", nonce),
       claim: claimOf("tenant-1", "call-1", nonce),
     });
-    expect(await ledger.submit(claiming("first"))).toEqual({ kind: "kept", alternative: 0 });
+    expect(await ledger.submit(claiming("first"))).toEqual({ kind: "written", alternative: 0 });
     expect(await ledger.submit(claiming("second"))).toMatchObject({ kind: "taken", by: { claim: "first" } });
   });
 });

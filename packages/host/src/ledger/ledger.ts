@@ -1,22 +1,29 @@
 import { TurnPause } from "turnpike/runtime";
-import { decideBatch, guessBatch, wantedBy } from "./decide-batch.ts";
-import { inSpan } from "../observe/index.ts";
-import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
+import { decideBatch, decideOptimistically, wantedBy } from "./decide-batch.ts";
+import { inSpan } from "../telemetry/index.ts";
+import {
+  createRevisions,
+  DatabaseWentBackError,
+  isOutage,
+  UnansweredCommitError,
+  type Database,
+  type Revisions,
+} from "../storage/index.ts";
 import { createHeadLog, type HeadLog } from "./heads.ts";
 import { postgresTables } from "./postgres-tables.ts";
 import { sqliteTables } from "./sqlite-tables.ts";
 import type { TenantHead } from "./chain.ts";
 import type { NoticesOf, Outcome, Submission, Wanted, Writes } from "./submission.ts";
 
-/** Where calls put what they must have durably. Submissions of all calls in flight share a transaction. */
+/** Writes what calls need to be durable. Submissions of all calls in flight share a transaction. */
 export interface Ledger {
-  /** Resolves when all of it is durable. Rejects when it is not, or when nobody knows: nothing may be built on it then. */
+  /** Resolves when all of it is durable. Rejects when it is not, or when that is unknown: then the call must not continue. */
   submit(submission: Submission): Promise<Outcome>;
   /** The heads of audit chains that were committed. */
   readonly heads: HeadLog;
   /** How many submissions wait to be written. */
   readonly waiting: number;
-  /** Resolves when everything submitted so far is kept or refused. */
+  /** Resolves when everything submitted so far is written or refused. */
   flush(): Promise<void>;
 }
 
@@ -26,15 +33,17 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** What became of a batch that is durable. */
+/** The outcome of a batch that is durable. */
 interface Committed {
   outcomes: readonly Outcome[];
   writes: Pick<Writes, "heads">;
-  /** The heads that its rows went on from. */
+  /** The nonces of claims that another host has ended. */
+  fenced: ReadonlySet<string>;
+  /** The heads before its rows. */
   before: ReadonlyMap<string, TenantHead>;
 }
 
-/** A span for each call, and not for each batch: it is the part of the call's time that it waited for the disk. */
+/** Each call has a span of its own for the time that it waited for the disk. */
 const commitSpan = (): { name: string } => ({ name: "commit" });
 
 const maxBatch = 500;
@@ -43,14 +52,40 @@ const maxHeads = 10_000;
 
 const tablesOf = { sqlite: sqliteTables, postgres: postgresTables };
 
-/** For what a run submitted behind something that was not kept: nothing of it was written. */
+/** The revisions that a batch was decided on, as far as that is not confirmed. */
+function assumedBy(submissions: readonly Submission[]): ReadonlySet<number> {
+  const assumed = new Set<number>();
+  for (const { basis } of submissions) if (basis?.isOpen === true) assumed.add(basis.revision);
+  return assumed;
+}
+
+/** The error for what a run submitted after a write that failed: nothing of it was written. */
 function notTried(cause: unknown): TurnPause {
-  return new TurnPause("Something of the turn that comes before it was not kept.", { cause });
+  return new TurnPause("An earlier write of the turn failed, so this one was not made.", { cause });
 }
 
 /** The ledger of a host on its database. While a batch commits, the next one gathers. */
-export function openLedger(database: Database, noticesOf: NoticesOf = () => []): Ledger {
-  const tables = tablesOf[database.kind](database);
+export function openLedger(
+  database: Database,
+  noticesOf: NoticesOf = () => [],
+  revisions: Pick<Revisions, "ask"> = createRevisions(database),
+): Ledger {
+  const { history, hostId } = database;
+  /** Whether the batch that is written takes an id. Batches are written one after the other. */
+  let isClaiming = false;
+  /**
+   * INVARIANT: no id is taken on a database that lost rows. A new connection has looked for them before a transaction begins on it, so
+   * it is asked here and not before.
+   */
+  const requireWhole = (): void => {
+    if (isClaiming && history.isBehind) throw new DatabaseWentBackError();
+  };
+  const transact: Database["transact"] = (work) =>
+    database.transact((run) => {
+      requireWhole();
+      return work(run);
+    });
+  const tables = tablesOf[database.kind]({ transact, hostId });
   const heads = createHeadLog();
   const waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
@@ -58,46 +93,93 @@ export function openLedger(database: Database, noticesOf: NoticesOf = () => []):
   /** The heads that this host wrote last, on one strand. */
   let newest = { strand: -1, heads: new Map<string, TenantHead>() };
 
-  /** In one go, if nothing has to be looked up: most batches claim keys that are free, and go on from heads of this host. */
-  const commitUnseen = async (submissions: readonly Submission[], wanted: Wanted): Promise<Committed | undefined> => {
-    const guess = guessBatch(submissions, wanted, newest.heads);
-    if (guess === undefined) return undefined;
-    guess.writes.notices = noticesOf(guess.writes.rows);
-    return (await tables.commitGuess(guess)) ? guess : undefined;
+  /**
+   * Commits a batch without reading first: most batches claim free keys, continue chains of this host, and were decided on what
+   * still is so.
+   */
+  const commitWithoutReading = async (
+    submissions: readonly Submission[],
+    wanted: Wanted,
+  ): Promise<Committed | undefined> => {
+    const [revision] = assumedBy(submissions);
+    const optimistic = decideOptimistically(submissions, wanted, newest.heads, revision);
+    if (optimistic === undefined) return undefined;
+    optimistic.writes.notices = noticesOf(optimistic.writes.rows);
+    const fenced = await tables.commitOptimistic(optimistic);
+    if (fenced === undefined) return undefined;
+    if (revision !== undefined) for (const { basis } of submissions) basis?.settle(revision);
+    return { ...optimistic, fenced };
   };
   const commitSeen = (submissions: readonly Submission[], wanted: Wanted): Promise<Committed> =>
     tables.transact(async (transaction) => {
       const found = await transaction.begin(wanted);
+      for (const namespaceId of wanted.tenants)
+        history.found({ namespaceId, strand: wanted.strand }, found.heads.get(namespaceId)?.sequence ?? 0);
+      requireWhole();
       const decided = decideBatch(submissions, found, wanted.strand);
       decided.writes.notices = noticesOf(decided.writes.rows);
-      await transaction.commit(decided.writes);
-      return { ...decided, before: found.heads };
+      const fenced = await transaction.commit(decided.writes);
+      return { ...decided, fenced, before: found.heads };
     });
-  const commit = async (batch: readonly Waiting[]): Promise<void> => {
+  /** Settles what submissions were decided on, and answers those for which it is outdated. Returns the others. */
+  const refuseOutdated = async (batch: readonly Waiting[]): Promise<readonly Waiting[]> => {
+    if (!batch.some(({ submission: { basis } }) => basis?.isOpen)) return batch;
+    const revision = await revisions.ask();
+    return batch.filter(({ submission: { basis }, resolve }) => {
+      basis?.settle(revision);
+      if (basis?.isOutdated === true) resolve({ kind: "outdated" });
+      return basis?.isOutdated !== true;
+    });
+  };
+  const commit = async (all: readonly Waiting[]): Promise<void> => {
+    const batch = assumedBy(all.map(({ submission }) => submission)).size > 1 ? await refuseOutdated(all) : all;
+    if (batch.length === 0) return;
     const submissions = batch.map(({ submission }) => submission);
-    // Read once: after an outage the host may come to another strand at any time.
+    // Read once, because after an outage the host may get another strand at any time.
     const { strand } = database;
     if (newest.strand !== strand || newest.heads.size > maxHeads) newest = { strand, heads: new Map() };
     const wanted = wantedBy(submissions, strand);
-    const committed = (await commitUnseen(submissions, wanted)) ?? (await commitSeen(submissions, wanted));
-    const { outcomes, writes, before } = committed;
+    const { era } = history;
+    isClaiming = wanted.claims.length + wanted.begins.length > 0;
+    const committed = await commitWithoutReading(submissions, wanted);
+    if (committed !== undefined) return finish(batch, committed, era);
+    const left = await refuseOutdated(batch);
+    return left.length < batch.length ? commit(left) : finish(batch, await commitSeen(submissions, wanted), era);
+  };
+  const finish = async (
+    batch: readonly Waiting[],
+    { outcomes, writes, before, fenced }: Committed,
+    era: number,
+  ): Promise<void> => {
     heads.add(writes.heads.map((head) => ({ before: before.get(head.namespaceId), head })));
     for (const head of writes.heads) newest.heads.set(head.namespaceId, head);
-    batch.forEach(({ resolve }, place) => resolve(outcomes[place] as Outcome));
+    // It was committed. What is committed on a server that is none any more is not acknowledged.
+    await history.remember(writes.heads, era)?.catch((cause: unknown) => {
+      throw new UnansweredCommitError(cause);
+    });
+    batch.forEach(({ submission: { ending }, resolve }, place) => {
+      const outcome = outcomes[place] as Outcome;
+      const isFenced = outcome.kind === "written" && ending !== undefined && fenced.has(ending.nonce);
+      resolve(isFenced ? { ...outcome, isFenced: true } : outcome);
+    });
   };
   const refuse = (batch: readonly Waiting[], error: unknown): void => {
     for (const { submission, reject } of batch) {
-      const { turn } = submission;
+      const { turn, basis } = submission;
+      // The call fails, whatever it was decided on.
+      basis?.confirm();
       if (turn !== undefined) turn.line.failed ??= { write: turn, error };
       reject(error);
     }
   };
-  /** INVARIANT: a batch that fails because of one submission does not fail the others, but for those of its run behind it. */
+  /** INVARIANT: one failing submission does not fail the rest of its batch, except for later ones of the same run. */
   const write = async (all: readonly Waiting[]): Promise<void> => {
     const batch = all.filter((one) => {
-      const failed = one.submission.turn?.line.failed;
+      const { turn, basis } = one.submission;
+      const failed = turn?.line.failed;
       if (failed !== undefined) one.reject(notTried(failed.error));
-      return failed === undefined;
+      else if (basis?.isOutdated === true) one.resolve({ kind: "outdated" });
+      return failed === undefined && basis?.isOutdated !== true;
     });
     if (batch.length === 0) return;
     try {
@@ -111,7 +193,7 @@ export function openLedger(database: Database, noticesOf: NoticesOf = () => []):
   };
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
-      // From the end of this poll on: whatever arrived with it shares the commit. A microtask would come before the rest.
+      // Waits for the end of this poll phase, so that everything that arrived in it shares the commit. A microtask would be too early.
       await new Promise(setImmediate);
       const batch = waiting.splice(0, maxBatch);
       await write(batch);

@@ -4,12 +4,14 @@ import {
   beginRow,
   beginTurns,
   insertEntries,
-  insertQuestions,
+  closeEscalations,
+  insertWaits,
   ownRunsSql,
   updateRow,
   updateTurns,
 } from "./postgres-turns.ts";
 import {
+  fencedOf,
   nameOfRun,
   nameOfUse,
   type Claim,
@@ -25,8 +27,8 @@ import {
 const keyColumns = "namespace_id text, actor text, kind text, scope text, id text";
 
 /**
- * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. The server would insert in
- * any order; in the one that is asked for, hosts do not wait for each other in a circle, and the first of a batch wins.
+ * A row with an empty actor is from before actors were stored: its id is taken for every actor. The server could insert in any
+ * order; with a fixed order hosts do not deadlock, and the first claim of a batch wins.
  */
 const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
   select namespace_id, actor, kind, scope, id, fingerprint, $2::integer, nonce
@@ -37,7 +39,7 @@ const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fing
 const takenSql = `select wanted.nonce, replay.* from json_to_recordset($1::json) as wanted(${keyColumns}, nonce text)
   join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
     and replay.kind = wanted.kind and replay.scope = wanted.scope and replay.id = wanted.id`;
-/** The row is made first, so that there is one to wait for. */
+/** The row is made first, so that there is one to lock. */
 const makeUsesSql = `insert into uses (namespace_id, grant_id, used)
   select namespace_id, grant_id, 0 from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text)
   on conflict do nothing`;
@@ -64,24 +66,36 @@ const noticesSql = `insert into outbox (webhook, message, namespace_id, type, co
   select webhook, message, namespace_id, type, content, created_at, due_at
   from json_to_recordset($1::json) as new(webhook text, message text, namespace_id text, type text, content text,
     created_at text, due_at text)`;
-/** A claim ends once, by whoever made it. */
-const isEnded = `replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
-  and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce and replay.finished_at is null`;
-const finishSql = `update replay set result = ended.result, is_read = ended.is_read, finished_at = $2::text
-  from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text, is_read integer)
-  where ${isEnded}`;
-const releaseSql = `delete from replay using json_to_recordset($1::json) as ended(${keyColumns}, nonce text)
-  where ${isEnded}`;
+/**
+ * A claim is ended once: by the host that made it, or by another one that held that host for dead, which takes the nonce away. The
+ * rows that a statement finds are those of claims that are still their host's.
+ */
+const isOwn = `replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
+  and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce`;
+const finish = (
+  rows: string,
+  at: string,
+): string => `update replay set finished_at = coalesce(replay.finished_at, ${at}::text),
+    result = case when replay.finished_at is null then ended.result else replay.result end,
+    is_read = case when replay.finished_at is null then ended.is_read else replay.is_read end
+  from ${rows} where ${isOwn} returning ended.nonce`;
+const finishSql = finish(
+  `json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text, is_read integer)`,
+  "$2",
+);
+const release = (rows: string): string =>
+  `delete from replay using ${rows} where ${isOwn} and replay.finished_at is null`;
+const releaseSql = release(`json_to_recordset($1::json) as ended(${keyColumns}, nonce text)`);
 
-/** Rows of a batch. The limit is how many there are: without it the planner counts on a hundred, and reads whole tables. */
+/** Rows of a batch. The limit is their number: without it the planner expects a hundred, and reads whole tables. */
 const few = (rows: string, count: string, columns: string, name: string): string =>
   `(select * from json_to_recordset(${rows}::json) as given(${columns}) limit ${count}::integer) as ${name}`;
 
 /**
- * All of a batch at once. What it was decided upon is checked in the same statement: a key that was not free, or a head that
- * was moved, makes it divide by zero, which undoes everything.
+ * Writes a whole batch at once. The statement checks what the decision assumed: a key that was not free, a head that has
+ * moved, or another revision than the one that was read under, makes it divide by zero, which rolls everything back.
  */
-const guessSql = (turns = "", isSo = "true"): string => `with
+const optimisticSql = (turns = "", isSo = "true"): string => `with
   claimed as (insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
     select namespace_id, actor, kind, scope, id, fingerprint, $3::integer, nonce
     from ${few("$1", "$2", `${keyColumns}, fingerprint text, nonce text, place integer`, "wanted")}
@@ -96,31 +110,34 @@ const guessSql = (turns = "", isSo = "true"): string => `with
     where audit_heads.namespace_id = new."namespaceId" and audit_heads.strand = new.strand
       and audit_heads.sequence = new."fromSequence" and audit_heads.hash = new."fromHash" returning 1),
   kept as (${rowsSql.replace("$1", "$8")}),
-  finished as (update replay set result = ended.result, is_read = ended.is_read, finished_at = $9::text
-    from ${few("$10", "$11", `${keyColumns}, nonce text, result text, is_read integer`, "ended")} where ${isEnded}),
-  released as (delete from replay using ${few("$12", "$13", `${keyColumns}, nonce text`, "ended")} where ${isEnded})${turns}
+  finished as (${finish(few("$10", "$11", `${keyColumns}, nonce text, result text, is_read integer`, "ended"), "$9")}),
+  released as (${release(few("$12", "$13", `${keyColumns}, nonce text`, "ended"))})${turns}
   select 1 / (case when (select count(*) from claimed) = $2::integer and (select count(*) from taken) = 0
-    and (select count(*) from moved) = $7::integer and ${isSo} then 1 else 0 end)`;
-/** A batch without a turn does not pay for what only turns need. */
-const plainGuessSql = guessSql();
-const turnGuessSql = guessSql(
+    and (select count(*) from moved) = $7::integer
+    and ($14::bigint is null or $14::bigint = (select value from revision)) and ${isSo} then 1 else 0 end),
+    (select json_agg(nonce) from finished) as own`;
+/** A batch without a turn skips what only turns need. */
+const plainOptimisticSql = optimisticSql();
+const turnOptimisticSql = optimisticSql(
   `,
-  begun as (${beginTurns("$14", "$15", "$3")}),
-  written as (${updateTurns("$16", "$17")}),
-  noted as (${insertEntries("$18")}),
-  asked as (${insertQuestions("$19", "written")})`,
-  "(select count(*) from begun) = $15::integer and (select count(*) from written) = $17::integer",
+  begun as (${beginTurns("$15", "$16", "$3")}),
+  written as (${updateTurns("$17", "$18")}),
+  noted as (${insertEntries("$19")}),
+  asked as (${insertWaits("$20", "written")}),
+  closed as (${closeEscalations("$21")})`,
+  "(select count(*) from begun) = $16::integer and (select count(*) from written) = $18::integer",
 );
 const beginTurnsSql = beginTurns("$1", "$2", "$3");
 const updateTurnsSql = updateTurns("$1", "$2");
-const questionsSql = insertQuestions("$1", "turns");
+const waitsSql = insertWaits("$1", "turns");
+const closeSql = closeEscalations("$1");
 const entriesSql = insertEntries("$1");
 const divisionByZero = "22012";
 
 /** The ledger on PostgreSQL: one statement for each table and batch, whose rows are one JSON text. */
 export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   return {
-    async commitGuess({ claims, begins, writes, before }) {
+    async commitOptimistic({ claims, begins, writes, before, revision }) {
       const { givenBack, rows, heads, endings, turns, notices } = writes;
       const moves = heads.map((head) => {
         const from = before.get(head.namespaceId);
@@ -137,24 +154,27 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         new Date().toISOString(),
         ...counted(done),
         ...counted(free),
+        revision,
       ];
       const isWithTurns = begins.length > 0 || turns.length > 0;
       const turnValues = [
         ...counted(begins.map(beginRow)),
         ...counted(turns.map(updateRow)),
         JSON.stringify(turns.flatMap(({ entries }) => entries)),
-        JSON.stringify(turns.flatMap(({ questions = [] }) => questions)),
+        JSON.stringify(turns.flatMap(({ waits = [] }) => waits)),
+        JSON.stringify(turns.flatMap(({ asker = [] }) => asker)),
       ];
       const step = isWithTurns
-        ? { sql: turnGuessSql, rows: [[...values, ...turnValues]] }
-        : { sql: plainGuessSql, rows: [values] };
-      // Alone it is a transaction by itself, which most batches are.
+        ? { sql: turnOptimisticSql, rows: [[...values, ...turnValues]] }
+        : { sql: plainOptimisticSql, rows: [values] };
+      // Most batches have no notices, so the statement is a transaction by itself.
       const steps = notices.length === 0 ? [step] : [step, { sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
       try {
-        await transact((run) => run(steps, "commit"));
-        return true;
+        const [written] = await transact((run) => run(steps, "commit"));
+        const own = written?.rows[0]?.["own"] as readonly string[] | null | undefined;
+        return fencedOf(endings, own ?? []);
       } catch (error) {
-        if ((error as { code?: unknown }).code === divisionByZero) return false;
+        if ((error as { code?: unknown }).code === divisionByZero) return undefined;
         throw error;
       }
     },
@@ -174,7 +194,7 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       { sql: headSql, rows: tenants.length === 0 ? [] : [[tenants, strand]] },
     ]);
     const firstOf = heads?.rows.length === tenants.length ? undefined : [...tenants];
-    // The rows are made first, so that there are some to wait for.
+    // The rows are made first, so that there are some to lock.
     const [, madeHeads] = firstOf
       ? await run([
           { sql: makeHeadsSql, rows: [[firstOf, strand, origin]] },
@@ -209,7 +229,7 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
   }
 }
 
-/** The names of those that were not found. */
+/** The names of the wanted items that were not found. */
 function without<T>(wanted: readonly T[], nameOf: (each: T) => string, found: readonly string[]): Set<string> {
   const names = new Set(wanted.map(nameOf));
   for (const name of found) names.delete(name);
@@ -220,18 +240,25 @@ function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
   return { ...key, fingerprint, nonce, place };
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns, notices }: Writes): Promise<void> {
+async function commit(
+  run: RunSteps,
+  { givenBack, uses, rows, heads, endings, turns, notices }: Writes,
+): Promise<ReadonlySet<string>> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
   });
   const counts = uses.map(({ namespaceId, grantId, used }) => ({ namespace_id: namespaceId, grant_id: grantId, used }));
-  await run(
+  const written = await run(
     [
       step(updateTurnsSql, turns.map(updateRow), turns.length),
       step(
-        questionsSql,
-        turns.flatMap(({ questions = [] }) => questions),
+        waitsSql,
+        turns.flatMap(({ waits = [] }) => waits),
+      ),
+      step(
+        closeSql,
+        turns.flatMap(({ asker = [] }) => asker),
       ),
       step(
         entriesSql,
@@ -241,11 +268,13 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
       step(rowsSql, rows),
       step(noticesSql, notices),
       step(newHeadsSql, heads),
-      step(finishSql, endings.flatMap(finished), new Date().toISOString()),
       step(releaseSql, [...endings.flatMap(released), ...givenBack.map(({ key, nonce }) => ({ ...key, nonce }))]),
+      step(finishSql, endings.flatMap(finished), new Date().toISOString()),
     ],
     "commit",
   );
+  const own = (written.at(-1)?.rows ?? []).map(({ nonce }) => String(nonce));
+  return fencedOf(endings, own);
 }
 
 function finished({ key, nonce, outcome }: Ending): object[] {

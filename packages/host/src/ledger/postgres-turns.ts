@@ -7,10 +7,10 @@ const updateColumns = `id text, run integer, steps integer, tool_calls integer, 
   bytes bigint`;
 
 /**
- * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. In the order that is asked
- * for, hosts do not wait for each other in a circle, and the first of a batch wins. INVARIANT: an actor's turns that have not
- * ended are never more than may be: `open_turns_of` lets one transaction at a time begin turns of an actor, and counts behind
- * its lock. One begins only if there would be room for all of the actor that come before it in the batch.
+ * A row with an empty actor is from before actors were stored: its id is taken for every actor. With a fixed order hosts do not
+ * deadlock, and the first turn of a batch wins. INVARIANT: the open turns of an actor never exceed the limit: `open_turns_of`
+ * lets one transaction at a time begin turns of an actor, and counts under its lock. A turn begins only if there is room for it
+ * after all earlier turns of the actor in the batch.
  */
 export const beginTurns = (rows: string, count: string, hostId: string): string =>
   `with given as materialized (select * from json_to_recordset(${rows}::json) as given(${beginColumns}, place integer)
@@ -35,8 +35,8 @@ export const ownRunsSql = `select id, run from turns where id = any($1::text[]) 
   order by id for update`;
 
 /**
- * INVARIANT: each turn has to be its run's still, which is looked at by the statement that writes. One that somebody
- * cancelled meanwhile does not wait: whoever takes it ends it.
+ * INVARIANT: each turn still has to belong to its run, which the writing statement checks. A turn that was cancelled meanwhile
+ * does not begin to wait: the next host that takes it ends it.
  */
 export const updateTurns = (rows: string, count: string): string =>
   `update turns set steps = new.steps, tool_calls = new.tool_calls, ran_ms = new.ran_ms, updated_at = new.updated_at,
@@ -50,13 +50,28 @@ export const updateTurns = (rows: string, count: string): string =>
   from (select * from json_to_recordset(${rows}::json) as given(${updateColumns}) limit ${count}::integer) as new
   where turns.id = new.id and turns.run = new.run and turns.host_id is not null returning turns.id, turns.status`;
 
-/** Questions of turns that wait now, by the rows that say so. */
-export const insertQuestions = (rows: string, waiting: string): string =>
+/** Inserts the escalations that turns wait for, if the turn does wait. */
+export const insertWaits = (rows: string, waiting: string): string =>
   `insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
   select new.turn, new.place, new.namespace_id, new.question_id, new.expires_at, new.content
   from json_to_recordset(${rows}::json) as new(turn text, place integer, namespace_id text, question_id text,
     expires_at text, content text)
   join ${waiting} as stopped on stopped.id = new.turn where stopped.status = 'waiting'`;
+
+/**
+ * Lets the open escalations of a turn expire with its end. The task that marks expired escalations announces them. Each turn has
+ * a lookup of its own, so that its escalations are found by their index.
+ */
+export const closeEscalations = (rows: string): string =>
+  `update escalations set expires_at = found.ended_at, closed = '{"reason":"turn_ended"}'
+  from (select asked.*, ended.ended_at
+    from json_to_recordset(${rows}::json) as ended(namespace_id text, execution_id text, actor text, ended_at text)
+    cross join lateral (select namespace_id, id from escalations as asked where asked.namespace_id = ended.namespace_id
+      and asked.execution_id = ended.execution_id and asked.requester = ended.actor and asked.status = 'pending'
+      and asked.expires_at > ended.ended_at and not exists (select 1 from turn_questions
+        where turn_questions.namespace_id = asked.namespace_id and turn_questions.question_id = asked.id)
+      offset 0) as asked) as found
+  where escalations.namespace_id = found.namespace_id and escalations.id = found.id and escalations.status || '' = 'pending'`;
 
 export const insertEntries = (rows: string): string =>
   `insert into turn_entries (turn, position, kind, sequence, content) select turn, position, kind, sequence, content

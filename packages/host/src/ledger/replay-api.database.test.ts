@@ -8,7 +8,8 @@ import { z } from "zod";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
 import { call, countingApi, envelope, operation } from "../../test/counting-api.ts";
 import { alice, context, grant } from "../../test/records.ts";
-import { createReplayStore, type ReplayKey } from "./replay-store.ts";
+import { replayStoreOf } from "../../test/single-stores.ts";
+import type { ReplayKey } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 
 const later = "2026-02-02T00:00:00Z";
@@ -68,7 +69,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
 
   const protect = async (counting = countingApi()) => {
     const replayed: string[] = [];
-    const store = createReplayStore(await open());
+    const store = replayStoreOf(await open());
     const api = protectFromReplay(counting.api, { store, onReplay: ({ kind, id }) => replayed.push(`${kind} ${id}`) });
     return { api, store, replayed, effects: counting.effects };
   };
@@ -103,7 +104,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         expect(second).not.toEqual(first);
       });
 
-      test("of another actor with the same id is another effect: nobody uses up or sees somebody else's ids", async () => {
+      test("of another actor with the same id is another effect: no actor uses up or sees another's ids", async () => {
         const { api, effects, replayed } = await protect();
         const who = context({ namespaceId: newTenant() });
         const first = await ask(api, who);
@@ -198,7 +199,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     { kind: "message", status: "failed", code: "message_transport_not_configured", isFree: true },
     { kind: "message", status: "failed", code: "message_delivery_failed", isFree: false },
   ] as const) {
-    const fate = row.isFree ? "leaves its id free: once it is allowed it works" : "is kept and repeated";
+    const fate = row.isFree ? "leaves its id free: once it is allowed it works" : "is stored and repeated";
     test(`a ${row.kind} that is ${row.status} with ${row.code} ${fate}`, async () => {
       let isRefused = true;
       const counting = countingApi();
@@ -285,8 +286,8 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
   const toolCall = { ...call, arguments: {} };
 
   for (const row of [
-    { readWrite: "read", forgotten: "reads", kept: "writes" },
-    { readWrite: "write", forgotten: "writes", kept: "reads" },
+    { readWrite: "read", forgotten: "reads", retained: "writes" },
+    { readWrite: "write", forgotten: "writes", retained: "reads" },
   ] as const) {
     test(`the result of a tool that ${row.readWrite}s is forgotten among those of ${row.forgotten}`, async () => {
       const namespaceId = newTenant();
@@ -294,7 +295,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
       const { api, store } = await protect({ api: kernel as unknown as ServiceApi, effects: [] });
       const who = context({ namespaceId, enabledToolNamespaces: ["files"] });
       const first = await api.invokeTool(who, toolCall);
-      await store.forgetResults(row.kept, "2999-01-01T00:00:00.000Z", 500);
+      await store.forgetResults(row.retained, "2999-01-01T00:00:00.000Z", 500);
       expect(await api.invokeTool(who, toolCall)).toEqual(first);
       await store.forgetResults(row.forgotten, "2999-01-01T00:00:00.000Z", 500);
       await expect(api.invokeTool(who, toolCall)).rejects.toMatchObject({ code: "replay_interrupted" });
@@ -316,7 +317,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
 
     for (const row of [
       { name: "that stops", rest: (signal: AbortSignal) => Promise.reject(signal.reason as Error) },
-      { name: "that goes on", rest: () => Promise.resolve("done all the same") },
+      { name: "that continues", rest: () => Promise.resolve("done all the same") },
     ]) {
       test(`during the effect of a tool ${row.name} never frees the id`, async () => {
         const namespaceId = newTenant();
@@ -396,7 +397,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     });
   }
 
-  test("whoever asks for an effect that runs is told how far it has come", async () => {
+  test("a caller who asks for an effect that runs is told how far it has come", async () => {
     const counting = countingApi();
     const who = context({ namespaceId: newTenant() });
     const { api } = await protect({
@@ -427,7 +428,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
 test("two hosts on one PostgreSQL do the same effect once, and the other one replays it", async () => {
   const counting = countingApi();
   const [here, there] = (await openPair()).map((database) =>
-    protectFromReplay(counting.api, { store: createReplayStore(database) }),
+    protectFromReplay(counting.api, { store: replayStoreOf(database) }),
   );
   const asked = Array.from({ length: 10 }, () => [here, there].map((api) => api?.sendMessage(context(), envelope)));
   await Promise.allSettled(asked.flat());

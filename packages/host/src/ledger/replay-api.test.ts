@@ -21,7 +21,7 @@ describe("the fingerprint of a turn", () => {
       expect(turnFingerprint(context(), changed)).not.toBe(first);
     });
 
-  test("is another for somebody else", () => {
+  test("is another for another actor", () => {
     expect(turnFingerprint(context({ owner: { kind: "human", userId: "olivia" } }), turn)).not.toBe(first);
   });
 });

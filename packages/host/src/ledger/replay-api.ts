@@ -1,30 +1,31 @@
-import { principalKey, saysNothingRan, type AccessContext, type TurnRequest } from "turnpike/contracts";
+import { canonicalJson, principalKey, saysNothingRan, type AccessContext, type TurnRequest } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
-import { canonicalJson, sha256 } from "../base/index.ts";
+import { sha256 } from "../shared/index.ts";
 import type { CallClaim } from "./call-claim.ts";
-import type { ReplayKey, ReplayState, ReplayStore } from "./replay-store.ts";
+import { entryOf } from "./chain.ts";
+import { FencedResultError, type ReplayKey, type ReplayState, type ReplayStore } from "./replay-store.ts";
 
-/** What replay protection is made of. */
+/** The options of replay protection. */
 export interface ReplayOptions {
   store: ReplayStore;
   /**
-   * The api keeps the claim of a call with the first thing that it keeps, which is before every effect. Any other api is
-   * called when the claim is made.
+   * The api makes the claim of a call with its first write, which is before every effect. Any other api is called after the
+   * claim was made.
    */
-  isClaimKeptByApi?: boolean;
-  /** Told when a recorded result is given instead of running anything. */
+  isClaimMadeByApi?: boolean;
+  /** Called when a recorded result is returned instead of running anything. */
   onReplay?(key: ReplayKey, call: ServiceApiCallOptions | undefined): void;
-  /** Told when what became of an effect could not be kept yet. The store tries again by itself. */
+  /** Called when the outcome of an effect could not be written yet. The store retries by itself. */
   onStoreError?(error: unknown, key: ReplayKey): void;
 }
 
-/** What an operation that is protected may be refused with. */
+/** The errors that replay protection adds to an operation. */
 export const replayErrors = ["replay_pending", "replay_interrupted", "replay_conflict", "replay_unavailable"] as const;
 
 /**
- * Makes every effect of an api happen at most once under its id, across processes and restarts. An id belongs to the
- * actor who chose it, and what was refused before anything happened leaves it free. Turns have their journal for that.
+ * Makes every effect of an api happen at most once under its id, across processes and restarts. An id belongs to the actor who
+ * chose it. A request that was refused before anything happened leaves its id free. Turns use their journal for that.
  */
 export function protectFromReplay(api: ServiceApi, options: ReplayOptions): ServiceApi {
   const once = <Result extends { status: string }>(
@@ -68,10 +69,10 @@ async function runOnce<Result extends { status: string }>(
   for (;;) {
     const opened = await orUnavailable(options.store.open(key, fingerprint));
     if (opened.kind !== "open") return replayed(options, key, callOptions, opened);
-    const isMine = options.isClaimKeptByApi === true || (await opened.claim.make()).kind === "made";
+    const isMine = options.isClaimMadeByApi === true || (await opened.claim.make()).kind === "made";
     const ran = isMine ? await tryToRun(callOptions, opened.claim, run) : undefined;
     const state = await orUnavailable(opened.settle());
-    // Somebody had the key and gave it back meanwhile: nothing ran here.
+    // Another call had the key and released it meanwhile. Nothing ran here.
     if (state === undefined) continue;
     if (state.kind !== "new" && state.kind !== "given back") return replayed(options, key, callOptions, state);
     if (ran === undefined) throw new Error("A claim was made, and nothing was run under it.");
@@ -84,7 +85,7 @@ async function runOnce<Result extends { status: string }>(
 /** How a run ended, and the effect that had begun by then, if any. */
 type Run<Result> = { begun: "read" | "write" | undefined } & ({ result: Result } | { error: unknown });
 
-/** INVARIANT: what runs keeps its decision, and so makes the claim, before its effect begins. */
+/** INVARIANT: the api writes its decision, and so makes the claim, before the effect begins. */
 async function tryToRun<Result>(
   callOptions: ServiceApiCallOptions | undefined,
   claim: CallClaim,
@@ -97,28 +98,40 @@ async function tryToRun<Result>(
   };
   try {
     const { signal, host, onProgress } = callOptions ?? {};
-    return { result: await run({ signal, onEffect, onProgress, host, claim }), begun };
+    return { result: await run({ signal, onEffect, onProgress, host, writes: claim }), begun };
   } catch (error) {
     return { error, begun };
   }
 }
 
-/** Keeps what became of a claim that was made, and what its call recorded last. */
+/**
+ * Writes the outcome of a claim that was made, with the pending events of its call. Throws when the result must not be told, because it
+ * will not be replayed.
+ */
 async function end<Result extends { status: string }>(
   { store, onStoreError }: ReplayOptions,
   key: ReplayKey,
   ran: Run<Result>,
-  { entries }: CallClaim,
+  { pendingEvents }: CallClaim,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
+  const entries = pendingEvents.map(entryOf);
+  const settle = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
   if ("error" in ran) {
     const isFree = ran.begun === undefined && isBeforeEffect(ran.error, signal);
-    return keep(isFree ? store.release(key, entries) : store.interrupt(key, entries));
+    return settle(isFree ? store.release(key, entries) : store.interrupt(key, entries));
   }
-  // A tool may answer, after its effect, with a code that says that nothing ran.
-  const isFree = ran.begun === undefined && isRefused(ran.result);
-  return keep(isFree ? store.release(key, entries) : store.finish(key, ran.result, ran.begun, entries));
+  // After its effect, a tool may still answer with a code that says that nothing ran.
+  if (ran.begun === undefined && isRefused(ran.result)) return settle(store.release(key, entries));
+  try {
+    await store.finish(key, ran.result, ran.begun, entries).catch((error: unknown) => {
+      if (error instanceof FencedResultError) throw error;
+      onStoreError?.(error, key);
+      return store.mayTell(key);
+    });
+  } catch (error) {
+    throw error instanceof FencedResultError ? interruptedReplay(fencedMessage) : error;
+  }
 }
 
 function replayed<Result>(
@@ -155,6 +168,15 @@ async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
+/** What a caller is told whose result is stored nowhere. */
+export const fencedMessage =
+  "The host could not be seen by others while it worked, so its result is not recorded; its effect may have happened.";
+
+/** The error for a request whose effect may have happened, and whose result is not recorded. */
+export function interruptedReplay(message: string): ServiceHttpError {
+  return new ServiceHttpError(409, "replay_interrupted", message);
+}
+
 function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): ServiceHttpError {
   switch (kind) {
     case "running":
@@ -162,17 +184,13 @@ function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): Se
         headers: { "retry-after": "1" },
       });
     case "interrupted":
-      return new ServiceHttpError(
-        409,
-        "replay_interrupted",
-        "The same request ended without a result that is kept; its effect may have happened.",
-      );
+      return interruptedReplay("The same request ended without a recorded result; its effect may have happened.");
     case "conflict":
       return new ServiceHttpError(409, "replay_conflict", "This id was used for another request.");
   }
 }
 
-/** What of a turn's request tells it from others: when its message was made does not. */
+/** The parts of a turn's request that identify it. The time of its message is not one of them. */
 function bodyOf(request: TurnRequest): unknown {
   const { createdAt: _observed, ...message } = request.message;
   return { ...request, message };
@@ -184,8 +202,8 @@ export function turnFingerprint(context: AccessContext, request: TurnRequest): s
 }
 
 /**
- * Equal for two requests that ask for the same effect; when they were made does not matter. The actor is in the key too:
- * it stays here because the rows from before that are compared by it.
+ * Equal for two requests for the same effect, whenever they were made. The actor is part of the key too; it stays here because
+ * older rows are compared by it.
  */
 function fingerprintOf({ actor, authority, owner, purpose }: AccessContext, body: unknown): string {
   return sha256(canonicalJson([actor, authority, owner, purpose, body]));

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createReplayStore } from "./replay-store.ts";
 import { ServiceHttpError } from "turnpike/http";
 import { databaseKinds, newLocation, newTenant, openHost, sharedDatabase } from "../../test/databases.ts";
 import { openCutProxy } from "../../test/cut-proxy.ts";
@@ -6,13 +7,13 @@ import { patience } from "../../test/host-calls.ts";
 import { countingApi, envelope } from "../../test/counting-api.ts";
 import { failingAt } from "../../test/watched-database.ts";
 import { auditEvent, context } from "../../test/records.ts";
+import { replayStoreOf } from "../../test/single-stores.ts";
 import type { Database } from "../storage/database.ts";
 import { entryOf } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
-import { createReplayStore } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 
-/** The results that are kept of a tenant's effects; null for one that has none. */
+/** The results that are stored of a tenant's effects; null for one that has none. */
 async function resultsOf({ db }: Database, namespaceId: string): Promise<(string | null)[]> {
   const rows = await db.selectFrom("replay").select("result").where("namespace_id", "=", namespaceId).execute();
   return rows.map(({ result }) => result);
@@ -25,9 +26,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const database = await open();
     const { api, effects } = countingApi();
     const broken = protectFromReplay(api, {
-      store: createReplayStore(
-        failingAt(database, 1, "before", { of: kind === "sqlite" ? "insert into replay" : "with" }),
-      ),
+      store: replayStoreOf(failingAt(database, 1, "before", { of: kind === "sqlite" ? "insert into replay" : "with" })),
     });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({
@@ -44,7 +43,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const database = await open();
     const { api, effects } = countingApi();
     const broken = protectFromReplay(api, {
-      store: createReplayStore(failingAt(database, 1, "after", { of: "commit" })),
+      store: replayStoreOf(failingAt(database, 1, "after", { of: "commit" })),
     });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ status: 503, code: "replay_unavailable" });
@@ -53,10 +52,10 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     expect(effects).toHaveLength(1);
   });
 
-  test("takes no claim back beyond the bound on lost claims: the id looks interrupted, and nothing runs under it", async () => {
+  test("takes no claim back beyond the bound on lost claims: the id counts as interrupted, and nothing runs under it", async () => {
     const database = await open();
     const { api, effects } = countingApi();
-    const store = createReplayStore(failingAt(database, 1, "after", { of: "commit" }), { maxLostClaims: 0 });
+    const store = replayStoreOf(failingAt(database, 1, "after", { of: "commit" }), { maxLostClaims: 0 });
     const broken = protectFromReplay(api, { store });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ status: 503, code: "replay_unavailable" });
@@ -65,13 +64,13 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   });
 
   for (const when of ["before", "after"] as const) {
-    test(`gives a result that cannot be kept (${when} it is written), repeats it from memory, and keeps it later`, async () => {
+    test(`gives a result that cannot be stored (${when} it is written), repeats it from memory, and stores it later`, async () => {
       const { api, effects } = countingApi();
       const told: unknown[] = [];
       const replayed: string[] = [];
       const database = await open();
       const broken = protectFromReplay(api, {
-        store: createReplayStore(failingAt(database, 2, when, { of: "commit" })),
+        store: replayStoreOf(failingAt(database, 2, when, { of: "commit" })),
         onStoreError: (error, { id }) => told.push([String(error), id]),
         onReplay: ({ id }) => replayed.push(id),
       });
@@ -94,9 +93,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   }
 
   for (const when of ["before", "after"] as const) {
-    test(`keeps the last event of a call once, when its end could not be kept at once (${when} it is written)`, async () => {
+    test(`stores the last event of a call once, when its end could not be stored at once (${when} it is written)`, async () => {
       const database = await open();
-      const store = createReplayStore(failingAt(database, 2, when, { of: "commit" }));
+      const store = replayStoreOf(failingAt(database, 2, when, { of: "commit" }));
       const namespaceId = newTenant();
       const key = { namespaceId, actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
       expect(await store.begin(key, "one")).toEqual({ kind: "new" });
@@ -109,9 +108,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     });
   }
 
-  test("keeps the last event of a call once, when its end was kept unanswered and others are still running", async () => {
+  test("stores the last event of a call once, when its end was stored unanswered and others are still running", async () => {
     const database = await open();
-    const store = createReplayStore(failingAt(database, 3, "after", { of: "commit" }));
+    const store = replayStoreOf(failingAt(database, 3, "after", { of: "commit" }));
     const namespaceId = newTenant();
     const key = { namespaceId, actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
     await store.begin(key, "one");
@@ -130,7 +129,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const database = await open();
     const refusing = () => Promise.reject(new ServiceHttpError(503, "overloaded", "Full."));
     const { api } = countingApi(refusing);
-    const store = createReplayStore(failingAt(database, 2, "before", { of: "commit" }));
+    const store = replayStoreOf(failingAt(database, 2, "before", { of: "commit" }));
     const who = context({ namespaceId: newTenant() });
     await expect(protectFromReplay(api, { store }).sendMessage(who, envelope)).rejects.toThrow("Full.");
     expect(await resultsOf(database, who.namespaceId)).toEqual([null]);
@@ -143,7 +142,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
       isFull ? Promise.reject(new ServiceHttpError(503, "overloaded", "Full.")) : Promise.resolve(),
     );
     const broken = protectFromReplay(api, {
-      store: createReplayStore(failingAt(await open(), 2, "before", { of: "commit" })),
+      store: replayStoreOf(failingAt(await open(), 2, "before", { of: "commit" })),
     });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toThrow("Full.");
@@ -156,7 +155,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     let isBroken = true;
     const { api, effects } = countingApi(() => (isBroken ? Promise.reject(new Error("a bug")) : Promise.resolve()));
     const broken = protectFromReplay(api, {
-      store: createReplayStore(failingAt(await open(), 2, "before", { of: "commit" })),
+      store: replayStoreOf(failingAt(await open(), 2, "before", { of: "commit" })),
     });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toThrow("a bug");
@@ -167,7 +166,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
 
   test("tries a last time when it is closed", async () => {
     const database = await open();
-    const store = createReplayStore(failingAt(database, 2, "before", { of: "commit" }));
+    const store = replayStoreOf(failingAt(database, 2, "before", { of: "commit" }));
     const who = context({ namespaceId: newTenant() });
     const first = await protectFromReplay(countingApi().api, { store }).sendMessage(who, envelope);
     await store.close();
@@ -176,7 +175,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
 
   test("holds no more results in memory than it may: one beyond them is interrupted", async () => {
     const { api, effects } = countingApi();
-    const store = createReplayStore(failingAt(await open(), 2, "before", { of: "commit" }), { maxWaitingLength: 20 });
+    const store = replayStoreOf(failingAt(await open(), 2, "before", { of: "commit" }), { maxWaitingLength: 20 });
     const broken = protectFromReplay(api, { store });
     const who = context({ namespaceId: newTenant() });
     expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
@@ -189,7 +188,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     let isAway = false;
     const ledger = openLedger(await open());
     const submit: Ledger["submit"] = (submission) => (isAway ? Promise.reject(away) : ledger.submit(submission));
-    const store = createReplayStore(await open(), { maxWaitingLength: 20 }, { ...ledger, submit });
+    const store = createReplayStore(await open(), { ...ledger, submit }, { maxWaitingLength: 20 });
     const namespaceId = newTenant();
     const keys = ["id-1", "id-2", "id-3"].map((id) => {
       return { namespaceId, actor: "agent:a", kind: "tool", scope: "", id } as const;
@@ -198,6 +197,10 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     isAway = true;
     const results = ["twelve long", "twelve long", "short"];
     for (const [place, key] of keys.entries()) await expect(store.finish(key, results[place])).rejects.toBe(away);
+    // Where hosts share the database, nothing is told that is not stored.
+    const told = await Promise.allSettled(keys.map((key) => store.begin(key, "one")));
+    expect(told.map(({ status }) => status)).toEqual(keys.map(() => (kind === "postgres" ? "rejected" : "fulfilled")));
+    isAway = kind === "sqlite";
     expect(await Promise.all(keys.map((key) => store.begin(key, "one")))).toEqual([
       { kind: "finished", result: "twelve long" },
       { kind: "interrupted" },
@@ -206,7 +209,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   });
 
   test("interrupts an id whose result is too large, also when that could not be written at once", async () => {
-    const store = createReplayStore(failingAt(await open(), 2, "before", { of: "commit" }));
+    const store = replayStoreOf(failingAt(await open(), 2, "before", { of: "commit" }));
     const key = { namespaceId: newTenant(), actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
     await store.begin(key, "one");
     await expect(store.finish(key, "x".repeat(262_144))).rejects.toThrow("injected");
@@ -221,15 +224,15 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const { api, effects } = countingApi(async () => {
       await dying.close();
     });
-    await protectFromReplay(api, { store: createReplayStore(dying), onStoreError: () => {} })
+    await protectFromReplay(api, { store: replayStoreOf(dying), onStoreError: () => {} })
       .sendMessage(context(), envelope)
       .catch(() => {});
-    const next = protectFromReplay(api, { store: createReplayStore(await openHost(location)) });
+    const next = protectFromReplay(api, { store: replayStoreOf(await openHost(location)) });
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await expect(next.sendMessage(context(), envelope)).rejects.toMatchObject({
         status: 409,
         code: "replay_interrupted",
-        message: "The same request ended without a result that is kept; its effect may have happened.",
+        message: "The same request ended without a recorded result; its effect may have happened.",
       });
     }
     await expect(next.sendMessage(context(), { ...envelope, payload: "bye" })).rejects.toMatchObject({
@@ -240,35 +243,48 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
 });
 
 describe("replay protection on a PostgreSQL that goes away", () => {
-  test("keeps every result that was acknowledged meanwhile; this host repeats them, and none runs twice", async () => {
+  /** A host that runs twenty calls while its database is cut off, and one that sees the database all the time. */
+  const cutOff = async (isPresent: () => boolean, isAlive?: Database["isAlive"]) => {
     const location = await newLocation("postgres");
     const proxy = await openCutProxy(location);
-    const here = await openHost(proxy.location);
-    const there = await openHost(location);
-    let cutOff = (): void => {};
-    const allRun = new Promise<void>((resolve) => (cutOff = resolve));
+    const [here, there] = [await openHost(proxy.location), await openHost(location)];
+    let endAll = (): void => {};
+    const allRun = new Promise<void>((resolve) => (endAll = resolve));
     const { api, effects } = countingApi(() => allRun);
-    const store = createReplayStore(here);
-    const mine = protectFromReplay(api, { store });
-    const theirs = protectFromReplay(api, { store: createReplayStore(there) });
+    const mine = protectFromReplay(api, { store: replayStoreOf({ ...here, strand: here.strand, isPresent }) });
+    const other: Database = { ...there, strand: there.strand, ...(isAlive && { isAlive }) };
+    const theirs = protectFromReplay(api, { store: replayStoreOf(other) });
     const envelopes = Array.from({ length: 20 }, (_, n) => ({ ...envelope, id: `id-${n}` }));
     const asked = envelopes.map((each) => mine.sendMessage(context(), each));
     await vi.waitFor(() => expect(effects).toHaveLength(20), patience);
-
     proxy.cut();
-    cutOff();
-    const first = await Promise.all(asked);
-    expect(await Promise.all(envelopes.map((each) => mine.sendMessage(context(), each)))).toEqual(first);
+    return { proxy, mine, theirs, envelopes, asked, effects, endAll };
+  };
+
+  test("tells results once they are stored: both hosts repeat them, and none runs twice", async () => {
+    const { proxy, mine, theirs, envelopes, asked, effects, endAll } = await cutOff(() => true);
+    endAll();
     await expect(mine.sendMessage(context(), { ...envelope, id: "new" })).rejects.toMatchObject({
       code: "replay_unavailable",
     });
-
     proxy.mend();
-    await vi.waitFor(
-      async () =>
-        expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
-      patience,
-    );
+    const first = await Promise.all(asked);
+    expect(first.map(({ status }) => status)).toEqual(envelopes.map(() => "accepted"));
+    for (const api of [mine, theirs])
+      expect(await Promise.all(envelopes.map((each) => api.sendMessage(context(), each)))).toEqual(first);
+    expect(effects).toHaveLength(20);
+  });
+
+  test("tells no result when others may hold the host for dead, and never one that others said was interrupted", async () => {
+    const isAlive = () => Promise.resolve(false);
+    const { proxy, mine, theirs, envelopes, asked, effects, endAll } = await cutOff(() => false, isAlive);
+    endAll();
+    const interrupted = { status: 409, code: "replay_interrupted" };
+    for (const each of asked) await expect(each).rejects.toMatchObject(interrupted);
+    for (const each of envelopes) await expect(theirs.sendMessage(context(), each)).rejects.toMatchObject(interrupted);
+    proxy.mend();
+    for (const each of envelopes)
+      await vi.waitFor(() => expect(mine.sendMessage(context(), each)).rejects.toMatchObject(interrupted), patience);
     expect(effects).toHaveLength(20);
   });
 
@@ -277,11 +293,11 @@ describe("replay protection on a PostgreSQL that goes away", () => {
     const [first, second] = [await openCutProxy(location), await openCutProxy(location)];
     const [slow, quick] = [await openHost(first.location), await openHost(second.location)];
     const key = { namespaceId: "tenant-1", actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
-    await createReplayStore(slow).begin(key, "one");
+    await replayStoreOf(slow).begin(key, "one");
     for (const proxy of [first, second]) proxy.cut();
     await expect(quick.isAlive(slow.hostId)).rejects.toThrow(Error);
     second.mend();
     await vi.waitFor(() => quick.isAlive(slow.hostId), patience);
-    expect(await createReplayStore(quick).begin(key, "one")).toEqual({ kind: "running" });
+    expect(await replayStoreOf(quick).begin(key, "one")).toEqual({ kind: "running" });
   });
 });

@@ -10,8 +10,12 @@ import {
   tenAtOnce,
 } from "../../test/databases.ts";
 import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
+import { replayStoreOf } from "../../test/single-stores.ts";
+import { patience } from "../../test/host-calls.ts";
 import type { Database } from "../storage/index.ts";
-import { createReplayStore, type ReplayKey } from "./replay-store.ts";
+import { auditEvent } from "../../test/records.ts";
+import { entryOf } from "./chain.ts";
+import type { ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {
   return {
@@ -51,7 +55,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     },
   ]) {
     test(`an effect that is ${row.name}`, async () => {
-      const replay = createReplayStore(await open());
+      const replay = replayStoreOf(await open());
       const same = key();
       expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
       if (row.finished) await replay.finish(same, result);
@@ -68,7 +72,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     { name: "id", other: { id: "call-2" } },
   ] satisfies { name: string; other: Partial<ReplayKey> }[]) {
     test(`the same key but for the ${row.name} is another effect`, async () => {
-      const replay = createReplayStore(await open());
+      const replay = replayStoreOf(await open());
       const same = key();
       const other = { ...same, ...row.other };
       expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
@@ -90,7 +94,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     { name: "finished, asked otherwise, is a conflict", fingerprint: "two", result: "1", state: { kind: "conflict" } },
     { name: "cut off is interrupted", fingerprint: "one", result: null, state: { kind: "interrupted" } },
   ]) {
-    test(`an effect from before actors were kept that is ${row.name}, whoever asks`, async () => {
+    test(`an effect from before actors were stored that is ${row.name}, for every caller`, async () => {
       const database = await open();
       const same = key();
       const finished_at = row.result === null ? null : "2026-01-01T00:00:00.000Z";
@@ -108,7 +112,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
           finished_at,
         })
         .execute();
-      const replay = createReplayStore(database);
+      const replay = replayStoreOf(database);
       for (const actor of ["agent:assistant", "agent:other"]) {
         expect(await replay.begin({ ...same, actor }, row.fingerprint)).toEqual(row.state);
       }
@@ -116,14 +120,14 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
   }
 
   test("ids that differ in one unpaired surrogate are two ids, or refused", async () => {
-    const replay = createReplayStore(await open());
+    const replay = replayStoreOf(await open());
     const one = key({ id: "\ud800" });
     const begun = await Promise.allSettled([replay.begin(one, "one"), replay.begin({ ...one, id: "\ud801" }, "two")]);
     expect(begun).not.toContainEqual({ status: "fulfilled", value: { kind: "conflict" } });
   });
 
   test("a key that was given back is free for whatever is asked next", async () => {
-    const replay = createReplayStore(await open());
+    const replay = replayStoreOf(await open());
     const same = key();
     await replay.begin(same, "one");
     await replay.release(same);
@@ -131,7 +135,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
   });
 
   test("a key that was interrupted stays taken for good, though its host lives", async () => {
-    const replay = createReplayStore(await open());
+    const replay = replayStoreOf(await open());
     const same = key();
     await replay.begin(same, "one");
     await replay.interrupt(same);
@@ -140,8 +144,8 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     expect(await replay.begin(same, "one")).toEqual({ kind: "interrupted" });
   });
 
-  test("a result of more than 256 KiB is not kept, and its key stays taken", async () => {
-    const replay = createReplayStore(await open());
+  test("a result of more than 256 KiB is not stored, and its key stays taken", async () => {
+    const replay = replayStoreOf(await open());
     const [largest, larger] = [key(), key()];
     // Two quotes are part of the result.
     for (const [same, length] of [
@@ -156,7 +160,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
   });
 
   test("of a hundred that begin, ten at once, exactly one is new", async () => {
-    const replay = createReplayStore(await open());
+    const replay = replayStoreOf(await open());
     const same = key();
     const states = await tenAtOnce(100, () => replay.begin(same, "one"));
     expect(states.filter(({ kind: state }) => state === "new")).toHaveLength(1);
@@ -169,10 +173,10 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
       before: "2999-01-01T00:00:00.000Z",
       state: { kind: "interrupted" },
     },
-    { name: "finished after is kept", before: "2000-01-01T00:00:00.000Z", state: { kind: "finished", result } },
+    { name: "finished after is retained", before: "2000-01-01T00:00:00.000Z", state: { kind: "finished", result } },
   ]) {
     test(`a result that ${row.name}`, async () => {
-      const replay = createReplayStore(await open());
+      const replay = replayStoreOf(await open());
       const [old, running] = [key(), key()];
       await replay.begin(old, "one");
       await replay.finish(old, result);
@@ -186,7 +190,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
 
   test("results that are forgotten are not written again each time", async () => {
     const { database, statements } = recordStatements(await open());
-    const replay = createReplayStore(database);
+    const replay = replayStoreOf(database);
     const old = key();
     await replay.begin(old, "one");
     await replay.finish(old, result);
@@ -208,12 +212,12 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     const location = await newLocation(kind);
     const first = await openHost(location);
     const [left, finished] = [key(), key()];
-    const before = createReplayStore(first);
+    const before = replayStoreOf(first);
     await before.begin(left, "one");
     await before.begin(finished, "one");
     await before.finish(finished, result);
     await first.close();
-    const after = createReplayStore(await openHost(location));
+    const after = replayStoreOf(await openHost(location));
     expect(await after.begin(left, "one")).toEqual({ kind: "interrupted" });
     expect(await after.begin(left, "two")).toEqual({ kind: "conflict" });
     expect(await after.begin(finished, "one")).toEqual({ kind: "finished", result });
@@ -231,7 +235,7 @@ describe.each(databaseKinds)(
     /** A store that gave a key back; the answer of its commit is under way, and the next claim waits. */
     async function claimedAgain(fail: (database: Database) => Database = (database) => database) {
       const { database, tookEffect, answer, lose } = answeringLate(fail(await open()), 4);
-      const replay = createReplayStore(database);
+      const replay = replayStoreOf(database);
       const same = key();
       await replay.begin(same, "one");
       const released = replay.release(same);
@@ -264,7 +268,7 @@ describe.each(databaseKinds)(
       expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
     });
 
-    test("is not freed by somebody whose claim fails", async () => {
+    test("is not freed by a caller whose claim fails", async () => {
       const failing = failingFourth("insert into replay", 3);
       const { replay, same, again, answer } = await claimedAgain(failing);
       answer();
@@ -274,7 +278,7 @@ describe.each(databaseKinds)(
       expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
     });
 
-    test("repeats the later result from memory when that cannot be kept", async () => {
+    test("repeats the later result from memory when that cannot be stored", async () => {
       const failing = failingFourth("update replay", 1);
       const { replay, same, again, answer } = await claimedAgain(failing);
       answer();
@@ -283,7 +287,7 @@ describe.each(databaseKinds)(
       expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
     });
 
-    test("keeps the later result, also when the answer is lost and both endings wait", async () => {
+    test("stores the later result, also when the answer is lost and both endings wait", async () => {
       const failing = failingFourth("update replay", 1);
       const { replay, same, released, again, lose } = await claimedAgain(failing);
       lose();
@@ -303,7 +307,7 @@ describe.each(databaseKinds)(
       await vi.waitFor(async () => {
         states.push((await replay.begin(same, "two")).kind);
         expect(states.at(-1)).toBe("new");
-      });
+      }, patience);
       expect(states).not.toContain("interrupted");
     });
   },
@@ -315,7 +319,7 @@ for (const row of [
 ] as const) {
   test.each(databaseKinds)(`a claim on %s is running for who asked before ${row.name}`, async (kind) => {
     const late = answeringLate(await openFresh(kind), 2);
-    const replay = createReplayStore(late.database);
+    const replay = replayStoreOf(late.database);
     const same = key();
     const begun = replay.begin(same, "one");
     await late.tookEffect;
@@ -328,9 +332,9 @@ for (const row of [
 }
 
 test.each(databaseKinds)(
-  "an ending on %s that waits is not replaced, and leaves memory once it is kept",
+  "an ending on %s that waits is not replaced, and leaves memory once it is stored",
   async (kind) => {
-    const replay = createReplayStore(failingAt(await openFresh(kind), 2, "before", { of: "commit" }));
+    const replay = replayStoreOf(failingAt(await openFresh(kind), 2, "before", { of: "commit" }));
     const same = key();
     await replay.begin(same, "one");
     await expect(replay.finish(same, result)).rejects.toThrow("injected");
@@ -345,8 +349,10 @@ test.each(databaseKinds)(
 
 test.each(databaseKinds)("a claim on %s is never ended by an ending of another", async (kind) => {
   const database = await openFresh(kind);
-  const replay = createReplayStore(database);
-  for (const end of [(of: ReplayKey) => replay.finish(of, result), replay.interrupt, replay.release]) {
+  const replay = replayStoreOf(database);
+  const finish = (of: ReplayKey) =>
+    expect(replay.finish(of, result)).rejects.toMatchObject({ name: "FencedResultError" });
+  for (const end of [finish, replay.interrupt, replay.release]) {
     const same = key();
     await replay.begin(same, "one");
     // As if it had given way to another claim of the same host.
@@ -366,9 +372,74 @@ test.each(databaseKinds)("a claim on %s is never ended by an ending of another",
   }
 });
 
+describe.each(databaseKinds)(
+  "a claim on %s that another host ended, because it held the first one for dead",
+  (kind) => {
+    /** The stores of a host that claims, and of another one that does not see it alive. */
+    const openStores = async (database: Database, mine = database) => {
+      const other = { ...database, strand: database.strand, hostId: database.hostId + 1000 };
+      const [owner, others] = [replayStoreOf(mine), replayStoreOf({ ...other, isAlive: () => Promise.resolve(false) })];
+      return { owner, others };
+    };
+    const interrupted = { kind: "interrupted" };
+
+    test("stays interrupted: the first one's result is not stored, and its events are", async () => {
+      const database = await openFresh(kind);
+      const { owner, others } = await openStores(database);
+      const same = key();
+      await owner.begin(same, "one");
+      expect(await others.begin(same, "two")).toEqual({ kind: "conflict" });
+      expect(await others.begin(same, "one")).toEqual(interrupted);
+      const outcome = entryOf(auditEvent("outcome", { namespaceId: same.namespaceId }));
+      await expect(owner.finish(same, result, "write", [outcome])).rejects.toMatchObject({ name: "FencedResultError" });
+      expect(await Promise.all([owner, others].map((store) => store.begin(same, "one")))).toEqual([
+        interrupted,
+        interrupted,
+      ]);
+      expect(await database.db.selectFrom("audit").select("id").execute()).toEqual([{ id: "outcome" }]);
+    });
+
+    test("does not become free when the first one says that nothing happened", async () => {
+      const { owner, others } = await openStores(await openFresh(kind));
+      const same = key();
+      await owner.begin(same, "one");
+      expect(await others.begin(same, "one")).toEqual(interrupted);
+      await owner.release(same);
+      expect(await others.begin(same, "one")).toEqual(interrupted);
+    });
+
+    test("keeps the results of other calls in the same commit", async () => {
+      const { owner, others } = await openStores(await openFresh(kind));
+      const [taken, own] = [key(), key()];
+      await Promise.all([owner.begin(taken, "one"), owner.begin(own, "one")]);
+      expect(await others.begin(taken, "one")).toEqual(interrupted);
+      const ended = await Promise.allSettled([owner.finish(taken, result), owner.finish(own, result)]);
+      expect(ended.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+      expect(await others.begin(own, "one")).toEqual({ kind: "finished", result });
+    });
+
+    test("is found out when the result is stored by a later attempt, with its events once", async () => {
+      const database = await openFresh(kind);
+      const { owner, others } = await openStores(database, failingAt(database, 2, "before", { of: "commit" }));
+      const same = key();
+      await owner.begin(same, "one");
+      const outcome = entryOf(auditEvent("outcome", { namespaceId: same.namespaceId }));
+      await expect(owner.finish(same, result, "write", [outcome])).rejects.toThrow("injected");
+      expect(await others.begin(same, "one")).toEqual(interrupted);
+      // Where the file is one host's alone, no other one could have ended it.
+      const [told] = await Promise.allSettled([owner.mayTell(same)]);
+      const fenced = { status: "rejected", reason: { name: "FencedResultError" } };
+      expect(told).toMatchObject(kind === "postgres" ? fenced : { status: "fulfilled" });
+      await owner.close();
+      expect(await owner.begin(same, "one")).toEqual(interrupted);
+      expect(await database.db.selectFrom("audit").select("id").execute()).toEqual([{ id: "outcome" }]);
+    });
+  },
+);
+
 describe("replay on a PostgreSQL that two hosts share", () => {
   test("of many that begin on both at once exactly one is new", async () => {
-    const stores = (await openPair()).map((database) => createReplayStore(database));
+    const stores = (await openPair()).map((database) => replayStoreOf(database));
     for (let round = 0; round < 10; round += 1) {
       const same = key();
       const begun = Array.from({ length: 20 }, () => stores.map((replay) => replay.begin(same, "one")));
@@ -379,7 +450,7 @@ describe("replay on a PostgreSQL that two hosts share", () => {
   });
 
   test("what runs on one is running for the other, and then finished", async () => {
-    const [here, there] = (await openPair()).map((database) => createReplayStore(database));
+    const [here, there] = (await openPair()).map((database) => replayStoreOf(database));
     const same = key();
     expect(await here?.begin(same, "one")).toEqual({ kind: "new" });
     expect(await there?.begin(same, "one")).toEqual({ kind: "running" });
@@ -391,8 +462,8 @@ describe("replay on a PostgreSQL that two hosts share", () => {
 
   test("giving a key back again never takes it from a host that claimed it since", async () => {
     const [here, there] = await openPair();
-    const mine = createReplayStore(failingAt(here, 2, "after", { of: "commit" }));
-    const theirs = createReplayStore(there);
+    const mine = replayStoreOf(failingAt(here, 2, "after", { of: "commit" }));
+    const theirs = replayStoreOf(there);
     const same = key();
     await mine.begin(same, "one");
     await expect(mine.release(same)).rejects.toThrow("injected");
@@ -406,9 +477,9 @@ describe("replay on a PostgreSQL that two hosts share", () => {
     const [here, there] = await openPair();
     const { database, tookEffect, answer } = answeringLate(here, 2);
     const same = key();
-    const begun = createReplayStore(database).begin(same, "one");
+    const begun = replayStoreOf(database).begin(same, "one");
     await tookEffect;
-    expect(await createReplayStore(there).begin(same, "one")).toEqual({ kind: "running" });
+    expect(await replayStoreOf(there).begin(same, "one")).toEqual({ kind: "running" });
     answer();
     expect(await begun).toEqual({ kind: "new" });
   });
@@ -420,17 +491,17 @@ describe("replay on a PostgreSQL that two hosts share", () => {
     test(`a claim that ${row.name} while it was read, and whose host then ended, is not interrupted`, async () => {
       const location = await newLocation("postgres");
       const [first, second, third] = [await openHost(location), await openHost(location), await openHost(location)];
-      const [ending, other] = [createReplayStore(first), createReplayStore(third)];
+      const [ending, other] = [replayStoreOf(first), replayStoreOf(third)];
       // The claim is tried, who has the key is read, and that is committed.
       const { database, tookEffect, answer } = answeringLate(second, 3);
       const same = key();
       await ending.begin(same, "one");
-      const asked = createReplayStore(database).begin(same, "one");
+      const asked = replayStoreOf(database).begin(same, "one");
       await tookEffect;
       await (row.end === "finish" ? ending.finish(same, result) : ending[row.end](same));
       expect(await other.begin(same, "one")).toEqual(row.next);
       await first.close();
-      await vi.waitFor(() => expect(third.isAlive(first.hostId)).resolves.toBe(false));
+      await vi.waitFor(() => expect(third.isAlive(first.hostId)).resolves.toBe(false), patience);
       answer();
       expect(await asked).toEqual(row.state);
     });

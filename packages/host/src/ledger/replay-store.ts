@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import { columnText } from "../base/index.ts";
-import { fewRows, type Database } from "../storage/index.ts";
-import { openLedger, type Ledger } from "./ledger.ts";
+import { columnText } from "../shared/index.ts";
+import { limitRows, type Database } from "../storage/index.ts";
+import type { Ledger } from "./ledger.ts";
 import { CallClaim } from "./call-claim.ts";
 import type { AuditEntry } from "./chain.ts";
 import type { Claim, Ending, KeyColumns, ReplayRow, Submission } from "./submission.ts";
-import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";
+import { createRetryQueue, type PendingWrite } from "./retry-queue.ts";
 
-/** What makes two requests the same effect. */
+/** The key of an effect: two requests with the same key are the same effect. */
 export interface ReplayKey {
   namespaceId: string;
-  /** Who chose the id: nobody uses up, or learns of, the ids of somebody else. */
+  /** Who chose the id. No actor can use up, or learn, the ids of another. */
   actor: string;
   kind: "tool" | "resource" | "message" | "turn";
   /** What the id is unique in: a trace or an execution for tool calls, nothing for the others. */
@@ -19,7 +19,7 @@ export interface ReplayKey {
   id: string;
 }
 
-/** What is known about an effect that is asked for. */
+/** What is known about a requested effect. */
 export type ReplayState =
   | { kind: "new" }
   | { kind: "finished"; result: unknown }
@@ -28,27 +28,43 @@ export type ReplayState =
   | { kind: "conflict" };
 
 /**
- * Remembers effects by their ids. Every method throws on an outage. What `finish`, `interrupt` and `release` could not
- * write is tried again until it is kept or the process ends; meanwhile this host answers from memory, and others see
- * that the effect is running.
+ * The result of a call is not the one that is stored, and no other host will replay it: another host has held this one for dead and
+ * has ended the claim, or may do so before the result is stored.
+ */
+export class FencedResultError extends Error {
+  override readonly name = "FencedResultError";
+  constructor() {
+    super("Another host has ended the claim of this call, or may have.");
+  }
+}
+
+/**
+ * Records effects by their ids. Every method throws on an outage. Failed writes of `finish`, `interrupt` and `release` are
+ * retried until they succeed or the process ends. Meanwhile a host that has the database for itself answers from memory. Where others
+ * share it, they see that the effect is running until they hold this host for dead.
  */
 export interface ReplayStore {
-  /** Claims the key, atomically, or says who has it. */
+  /** Claims the key atomically, or returns what is known of the effect that has it. */
   begin(key: ReplayKey, fingerprint: string): Promise<ReplayState>;
-  /** A claim of the key, to be made with the first thing that the call keeps; or what is known without asking for it. */
+  /** A claim of the key, to be made with the first write of the call; or what is known of the key already. */
   open(key: ReplayKey, fingerprint: string): Promise<OpenClaim | Exclude<ReplayState, { kind: "new" }>>;
   /**
-   * Keeps the result, unless it is larger than is kept: then the key stays taken without one. That of a read is kept less
-   * long. The entries go with it.
+   * Records the result. If it is too large, the key stays taken without a result. The result of a read is retained for a shorter
+   * time. The entries are written with it, also when the result is not: then it throws a `FencedResultError`.
    */
   finish(key: ReplayKey, result: unknown, effect?: "read" | "write", entries?: readonly AuditEntry[]): Promise<void>;
-  /** Nobody knows whether the effect happened: the key stays taken for good. */
+  /**
+   * Waits until a result that could not be recorded at once may be told. Throws a `FencedResultError` when it may not: another host
+   * has ended the claim, or this one is not present any more.
+   */
+  mayTell(key: ReplayKey): Promise<void>;
+  /** Records that it is unknown whether the effect happened: the key stays taken for good. */
   interrupt(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
-  /** Gives a claimed key back: nothing happened under it. */
+  /** Releases a claimed key, because nothing happened under it. */
   release(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
-  /** Forgets the oldest results of a kind that finished before `at`, at most so many; returns how many. Their keys stay taken. */
+  /** Removes up to `most` results of a kind that finished before `at`, the oldest first. Returns how many. Their keys stay taken. */
   forgetResults(of: ResultKind, at: string, most: number): Promise<number>;
-  /** Tries a last time to write what could not be written. */
+  /** Retries all failed writes a last time. */
   close(): Promise<void>;
 }
 
@@ -57,24 +73,26 @@ interface OpenClaim {
   readonly kind: "open";
   readonly claim: CallClaim;
   /**
-   * What became of it; made now if the call has not done so. Undefined when the key was taken and is free again: the call
-   * may be tried once more. Throws when nobody knows.
+   * The outcome of the claim, which is made now if the call has not done so. Undefined when the key was taken and is free again:
+   * the call may be tried once more. Throws when the outcome is unknown.
    */
   settle(): Promise<ReplayState | { kind: "given back" } | undefined>;
 }
 
-/** One claim of a key by this host. A key that was given back can be claimed again, so its name alone says too little. */
+/** One claim of a key by this host. A released key can be claimed again, so the key alone does not identify a claim. */
 interface OwnClaim extends Claim {
-  /** What became of it, while that waits to be written. */
+  /** Its outcome, while that is not written yet. */
   outcome?: Ending["outcome"];
+  /** Another host has ended it. */
+  isFenced?: boolean;
 }
 
 /** An ending that could not be written. */
-interface UnkeptEnding extends UnkeptWrite {
+interface PendingEnding extends PendingWrite {
   outcome: Ending["outcome"];
 }
 
-/** Which results: those of tools that only read, and of everything else. */
+/** The kind of results: those of tools that only read, or all others. */
 type ResultKind = "reads" | "writes";
 
 const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey["kind"][] }> = {
@@ -82,42 +100,42 @@ const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey
   writes: { isRead: 0, kinds: ["tool", "resource", "message", "turn"] },
 };
 
-/** The bytes of a result that are kept. */
+/** The largest result that is recorded. */
 const maxResultBytes = 262_144;
 
 /** Limits of what a replay store holds in memory. */
 export interface ReplayLimits {
   /**
-   * The characters of results that wait to be kept; a result beyond them is given up and its key is interrupted. Keys need
-   * no limit: nothing is claimed while the database is away, so no more wait than were running when it went.
+   * The characters of results that wait to be written. A result beyond them is dropped and its key is interrupted. Keys need no
+   * limit: nothing is claimed during an outage, so no more wait than were running when it began.
    */
   maxWaitingLength?: number;
-  /** So many claims whose answer was lost are taken back; those beyond them will look interrupted. */
+  /** How many claims whose answer was lost are released later. Those beyond it appear as interrupted. */
   maxLostClaims?: number;
 }
 
-/** A row without a result belongs to the host that claimed it: running while that lives, interrupted afterwards. */
+/** A row that has not finished belongs to the host that claimed it: its effect is running while that host runs, interrupted afterwards. */
 export function createReplayStore(
   database: Database,
+  ledger: Ledger,
   { maxWaitingLength = 67_108_864, maxLostClaims = 10_000 }: ReplayLimits = {},
-  ledger: Ledger = openLedger(database),
 ): ReplayStore {
-  const { db, hostId, isAlive } = database;
+  const { db, hostId, isAlive, isShared, isPresent } = database;
   /** This host's latest claim of each key, until its ending is written. */
   const claims = new Map<string, OwnClaim>();
   /** The nonces of claims that are being made. */
   const claiming = new Set<string>();
   /** Endings by the nonces of their claims. */
-  const unkept = createUnkeptWrites<UnkeptEnding>();
-  /** Whether this host still has a claim: it is being made, it runs, or its ending waits. */
+  const retryQueue = createRetryQueue<PendingEnding>();
+  /** Whether this host still has a claim: it is being made, it runs, or its ending is not written yet. */
   const isInUse = (name: string, nonce: string): boolean =>
-    claiming.has(nonce) || claims.get(name)?.nonce === nonce || unkept.get(nonce) !== undefined;
-  /** A later claim of the same key stays. */
+    claiming.has(nonce) || claims.get(name)?.nonce === nonce || retryQueue.get(nonce) !== undefined;
+  /** Removes a claim of this host. A later claim of the same key remains. */
   const forget = (name: string, mine: OwnClaim): void => {
     if (claims.get(name) === mine) claims.delete(name);
   };
 
-  /** What somebody else's row says; undefined when the key is free again. */
+  /** The state in the row of another claim; undefined when the key is free again. */
   const stateOf = async (
     name: string,
     mine: OwnClaim,
@@ -127,16 +145,17 @@ export function createReplayStore(
     if (first.fingerprint !== mine.fingerprint) return { kind: "conflict" };
     if (first.result !== null) return { kind: "finished", result: JSON.parse(first.result) as unknown };
     if (first.finished_at !== null) return { kind: "interrupted" };
-    const goesOn = first.host_id === hostId ? isInUse(name, first.claim) : await isAlive(first.host_id);
-    if (goesOn) return { kind: "running" };
-    // It may have finished, or given way to another claim, since it was read.
-    const now = await db
-      .selectFrom("replay")
-      .select(["finished_at", "claim"])
-      .where((row) => row.and(keyOf(first)))
+    const isRunning = first.host_id === hostId ? isInUse(name, first.claim) : await isAlive(first.host_id);
+    if (isRunning) return { kind: "running" };
+    // INVARIANT: what is said to be interrupted stays so. Without its nonce the host that made the claim cannot end it any more, if it
+    // was only paused or cut off. The claim may have finished, or another one may have replaced it, since it was read.
+    const { numUpdatedRows } = await db
+      .updateTable("replay")
+      .set({ finished_at: new Date().toISOString(), claim: "" })
+      .where((row) => row.and({ ...keyOf(first), claim: first.claim }))
+      .where("finished_at", "is", null)
       .executeTakeFirst();
-    const isTheSame = now?.finished_at === null && now.claim === first.claim;
-    return isTheSame ? { kind: "interrupted" } : undefined;
+    return numUpdatedRows > 0n ? { kind: "interrupted" } : undefined;
   };
 
   const openClaim = (key: ReplayKey, fingerprint: string): OpenClaim => {
@@ -145,8 +164,8 @@ export function createReplayStore(
     claiming.add(mine.nonce);
     const claim = new CallClaim(ledger, mine, (state) => {
       if (state.kind === "made") claims.set(name, mine);
-      // The claim may have been made although its answer is lost; nothing ran under it.
-      if (state.kind === "failed" && unkept.size < maxLostClaims) {
+      // The claim may have been made although its answer was lost. Nothing ran under it.
+      if (state.kind === "failed" && retryQueue.size < maxLostClaims) {
         if (!claims.has(name)) claims.set(name, mine);
         holdBack(name, mine, { kind: "released" });
       }
@@ -168,15 +187,16 @@ export function createReplayStore(
     };
   };
 
-  /** What this host knows of a key whose ending it could not write yet; undefined when it has to ask. */
+  /** What this host knows of a key whose ending is not written yet; undefined when it has to read the database. */
   const heldState = async (
     key: ReplayKey,
     fingerprint: string,
   ): Promise<Exclude<ReplayState, { kind: "new" }> | undefined> => {
     const held = claims.get(nameOf(key));
     if (held?.outcome === undefined) return undefined;
-    if (held.outcome.kind === "released") {
-      await unkept.settle(held.nonce);
+    // Where others share the database, a result is told only once it is stored.
+    if (held.outcome.kind === "released" || isShared) {
+      await retryQueue.settle(held.nonce);
       return undefined;
     }
     if (held.fingerprint !== fingerprint) return { kind: "conflict" };
@@ -184,16 +204,28 @@ export function createReplayStore(
     return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
   };
 
-  /** Whether a claim that was made has no ending: only the answer to it may have been lost, and its events are kept then. */
-  const isUnended = async ({ key, nonce }: Claim): Promise<boolean> => {
+  /**
+   * What a claim came to in the database. It has ended, with its events, if only the answer to the write was lost; it is gone if
+   * another host has ended it.
+   */
+  const endOf = async ({ key, nonce }: Claim): Promise<"none" | "ended" | "gone"> => {
     const row = db
       .selectFrom("replay")
-      .select("claim")
-      .where((column) => column.and({ ...key, claim: nonce }))
-      .where("finished_at", "is", null);
-    // A server that has not answered may still be at it.
+      .select("finished_at")
+      .where((column) => column.and({ ...key, claim: nonce }));
+    // PostgreSQL may still be committing a write that it has not answered: the lock waits for that.
     const found = await (database.kind === "postgres" ? row.forUpdate() : row).executeTakeFirst();
-    return found !== undefined;
+    if (found === undefined) return "gone";
+    return found.finished_at === null ? "none" : "ended";
+  };
+
+  const submitEnd = async (
+    mine: OwnClaim,
+    outcome: Ending["outcome"],
+    entries: readonly AuditEntry[],
+  ): Promise<void> => {
+    const written = await ledger.submit(endingOf(mine, outcome, entries));
+    mine.isFenced = written.kind === "written" && written.isFenced === true;
   };
 
   const holdBack = (
@@ -203,13 +235,13 @@ export function createReplayStore(
     entries: readonly AuditEntry[] = [],
   ): void => {
     let length = outcome.kind === "finished" ? outcome.result.length : 0;
-    for (const { outcome: held } of unkept.values()) length += held.kind === "finished" ? held.result.length : 0;
-    const kept: Ending["outcome"] = length > maxWaitingLength ? { kind: "interrupted" } : outcome;
-    mine.outcome = kept;
-    unkept.add(mine.nonce, {
-      outcome: kept,
+    for (const { outcome: held } of retryQueue.values()) length += held.kind === "finished" ? held.result.length : 0;
+    const pending: Ending["outcome"] = length > maxWaitingLength ? { kind: "interrupted" } : outcome;
+    mine.outcome = pending;
+    retryQueue.add(mine.nonce, {
+      outcome: pending,
       write: async () => {
-        if (entries.length === 0 || (await isUnended(mine))) await ledger.submit(endingOf(mine, kept, entries));
+        if (entries.length === 0 || (await endOf(mine)) !== "ended") await submitEnd(mine, pending, entries);
         forget(name, mine);
       },
     });
@@ -222,15 +254,16 @@ export function createReplayStore(
   ): Promise<void> => {
     const name = nameOf(key);
     const mine = claims.get(name);
-    // Nothing runs under this key here.
+    // This host has no running effect of this key.
     if (mine === undefined || mine.outcome !== undefined) return;
     try {
-      await ledger.submit(endingOf(mine, outcome, entries));
+      await submitEnd(mine, outcome, entries);
     } catch (error) {
       holdBack(name, mine, outcome, entries);
       throw error;
     }
     forget(name, mine);
+    if (mine.isFenced === true && outcome.kind === "finished") throw new FencedResultError();
   };
 
   return {
@@ -247,9 +280,15 @@ export function createReplayStore(
     },
     finish(key, result, effect = "write", entries = []) {
       const text = JSON.stringify(result);
-      const isKept = Buffer.byteLength(text) <= maxResultBytes;
+      const isRecorded = Buffer.byteLength(text) <= maxResultBytes;
       const isRead = effect === "read";
-      return end(key, isKept ? { kind: "finished", result: text, isRead } : { kind: "interrupted" }, entries);
+      return end(key, isRecorded ? { kind: "finished", result: text, isRead } : { kind: "interrupted" }, entries);
+    },
+    async mayTell(key) {
+      const mine = claims.get(nameOf(key));
+      if (!isShared || mine === undefined) return;
+      const isWritten = await retryQueue.written(mine.nonce, isPresent);
+      if (!isWritten || mine.isFenced === true) throw new FencedResultError();
     },
     interrupt: (key, entries) => end(key, { kind: "interrupted" }, entries),
     release: (key, entries) => end(key, { kind: "released" }, entries),
@@ -260,11 +299,11 @@ export function createReplayStore(
       const { numUpdatedRows } = await db
         .updateTable("replay")
         .set({ result: null })
-        .where(fewRows(database, "replay", old, most))
+        .where(limitRows(database, "replay", old, most))
         .executeTakeFirst();
       return Number(numUpdatedRows);
     },
-    close: () => unkept.close(),
+    close: () => retryQueue.close(),
   };
 }
 

@@ -1,7 +1,15 @@
-import { NothingChangedError, type Database, type RunSteps, type Schema, type Step } from "../storage/index.ts";
+import {
+  NothingChangedError,
+  type Database,
+  type RunSteps,
+  type Schema,
+  type Step,
+  type StepResult,
+} from "../storage/index.ts";
 import type { TenantHead } from "./chain.ts";
 import { beginSql, beginValues, runSql, turnSteps } from "./sqlite-turns.ts";
 import {
+  fencedOf,
   nameOfRun,
   nameOfUse,
   type Claim,
@@ -14,7 +22,9 @@ import {
   type Writes,
 } from "./submission.ts";
 
-/** A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. */
+/** One host has a file, and assumes no revision. Where several are simulated on one, they do. */
+const sameRevisionSql = "update revision set value = value where value = ?";
+/** A row with an empty actor is from before actors were stored: its id is taken for every actor. */
 const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
   select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 where not exists (select 1 from replay
     where namespace_id = ?1 and actor = '' and kind = ?3 and scope = ?4 and id = ?5)
@@ -31,8 +41,10 @@ const newHeadSql = `insert into audit_heads (namespace_id, strand, sequence, has
   on conflict do update set sequence = excluded.sequence, hash = excluded.hash`;
 const moveHeadSql = `update audit_heads set sequence = ?, hash = ?
   where namespace_id = ? and strand = ? and sequence = ? and hash = ?`;
-const finishSql = `update replay set result = ?, is_read = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
-  and scope = ? and id = ? and claim = ? and finished_at is null`;
+/** Changes nothing when another host has ended the claim: the nonce is gone. A claim is ended once. */
+const finishSql = `update replay set result = case when finished_at is null then ?1 else result end,
+    is_read = case when finished_at is null then ?2 else is_read end, finished_at = coalesce(finished_at, ?3)
+  where namespace_id = ?4 and actor = ?5 and kind = ?6 and scope = ?7 and id = ?8 and claim = ?9`;
 const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
   and claim = ? and finished_at is null`;
 
@@ -43,28 +55,23 @@ const noticeSql = `insert into outbox (webhook, message, namespace_id, type, con
 export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   const claimRow = ({ key, fingerprint, nonce }: Claim): unknown[] => [...keyOf(key), fingerprint, hostId, nonce];
   return {
-    async commitGuess({ claims, begins, writes, before }) {
+    async commitOptimistic({ claims, begins, writes, before, revision }) {
       const { givenBack, rows, heads, endings, turns, notices } = writes;
       const steps: Step[] = [
+        { sql: sameRevisionSql, rows: revision === undefined ? [] : [[revision]], mustChange: true },
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
         { sql: beginSql, rows: begins.map((turn) => beginValues(turn, hostId)), mustChange: true },
         ...turnSteps(turns),
-        // Before the rows: a head that somebody moved is what is wrong then, not the place of a row.
+        // Before the rows, so that a moved head is reported as such, and not as a duplicate row.
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
         { sql: noticeSql, rows: notices.map(noticeValues) },
         ...endingSteps(endings, givenBack),
       ];
       try {
-        await transact((run) =>
-          run(
-            steps.filter((step) => step.rows.length > 0),
-            "commit",
-          ),
-        );
-        return true;
+        return fencedIn(endings, await transact((run) => runAll(run, steps)));
       } catch (error) {
-        if (error instanceof NothingChangedError) return false;
+        if (error instanceof NothingChangedError) return undefined;
         throw error;
       }
     },
@@ -98,7 +105,10 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   }
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns, notices }: Writes): Promise<void> {
+async function commit(
+  run: RunSteps,
+  { givenBack, uses, rows, heads, endings, turns, notices }: Writes,
+): Promise<ReadonlySet<string>> {
   const steps: Step[] = [
     ...turnSteps(turns),
     { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
@@ -110,9 +120,23 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
     },
     ...endingSteps(endings, givenBack),
   ];
-  await run(
+  return fencedIn(endings, await runAll(run, steps));
+}
+
+/** Runs and commits the steps that have rows. Returns the result of the last step. */
+async function runAll(run: RunSteps, steps: readonly Step[]): Promise<StepResult | undefined> {
+  const results = await run(
     steps.filter((step) => step.rows.length > 0),
     "commit",
+  );
+  return steps.at(-1)?.rows.length === 0 ? undefined : results.at(-1);
+}
+
+function fencedIn(endings: readonly Ending[], finished: StepResult | undefined): ReadonlySet<string> {
+  const stored = endings.filter(({ outcome }) => outcome.kind !== "released");
+  return fencedOf(
+    endings,
+    stored.flatMap(({ nonce }, place) => (finished?.changes[place] === 0 ? [] : [nonce])),
   );
 }
 
@@ -129,13 +153,13 @@ function moveOf({ namespaceId, strand, sequence, hash }: TenantHead, from: Tenan
   return [sequence, hash, namespaceId, strand, from?.sequence, from?.hash];
 }
 
-/** What becomes of claims. Each statement finds its claim by the nonce, so their order does not matter. */
+/** Writes the outcomes of claims. Each statement finds its claim by the nonce, so their order does not matter. */
 function endingSteps(endings: readonly Ending[], givenBack: readonly Claim[]): Step[] {
   const now = new Date().toISOString();
   const released = endings.filter(({ outcome }) => outcome.kind === "released");
   return [
-    { sql: finishSql, rows: endings.flatMap((ending) => finishValues(ending, now)) },
     { sql: releaseSql, rows: [...released, ...givenBack].map(({ key, nonce }) => [...keyOf(key), nonce]) },
+    { sql: finishSql, rows: endings.flatMap((ending) => finishValues(ending, now)) },
   ];
 }
 

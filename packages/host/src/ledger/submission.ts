@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
-import { columnText } from "../base/index.ts";
-import type { Schema } from "../storage/index.ts";
+import { columnText } from "../shared/index.ts";
+import type { ReadBasis, Schema } from "../storage/index.ts";
 import type { AuditEntry, TenantHead } from "./chain.ts";
 
 /** What is known about an effect. */
@@ -9,21 +9,21 @@ export type ReplayRow = Selectable<Schema["replay"]>;
 /** The columns that name an effect. */
 export type KeyColumns = Pick<ReplayRow, "namespace_id" | "actor" | "kind" | "scope" | "id">;
 
-/** An effect's id that is to be taken. */
+/** A claim of an effect's id. */
 export interface Claim {
   key: KeyColumns;
   fingerprint: string;
-  /** Tells this claim from every other of the same key. INVARIANT: what became of a claim is written to its row only. */
+  /** Distinguishes this claim from every other of the same key. INVARIANT: the outcome of a claim is written only to its own row. */
   nonce: string;
 }
 
-/** What became of a claim. */
+/** The outcome of a claim. */
 export interface Ending {
   key: KeyColumns;
   nonce: string;
   outcome:
     | { kind: "finished"; result: string; isRead: boolean }
-    /** It may have happened, and nobody knows its result. */
+    /** It may have happened, and its result is unknown. */
     | { kind: "interrupted" }
     /** Nothing happened: the key is free. */
     | { kind: "released" };
@@ -36,22 +36,22 @@ export interface Use {
   maxUses: number;
 }
 
-/** One of the ways in which a call may go on, with what is kept when it does. */
+/** One of the ways in which a call may continue, with what is written then. */
 export interface Alternative {
-  /** All of them have to be left, and all are counted. */
+  /** All of them have to be available, and all are counted. */
   uses?: readonly Use[];
   entries: readonly AuditEntry[];
-  /** Nothing happens because of it: a claim that came with it is given back. */
+  /** Nothing happens because of it, so a claim in the same submission is released. */
   isRefusal?: boolean;
 }
 
-/** How many turns of an actor that have not ended there may be, and how many bytes may be kept of them. */
+/** How many open turns an actor may have, and how many bytes may be stored of them. */
 export interface OpenTurnLimits {
   turns: number;
   bytes: number;
 }
 
-/** A turn that is to begin, run by this host. Its key has to be free, and its actor to have room for it. */
+/** A turn that this host is to begin. Its key has to be free, and its actor needs room for it. */
 export type NewTurn = Pick<
   Schema["turns"],
   | "id"
@@ -66,25 +66,25 @@ export type NewTurn = Pick<
   | "updated_at"
 > & { bytes: number; most: OpenTurnLimits };
 
-/** How far a turn has come. */
+/** The progress of a turn. */
 type TurnProgressColumns = Pick<
   Schema["turns"],
   "steps" | "tool_calls" | "ran_ms" | "updated_at" | "entries" | "events"
 >;
 
-/** That a turn runs no further here: it waits, or it has ended. */
+/** The columns of a turn that stops here: it waits, or it has ended. */
 export type TurnStopColumns = Pick<Schema["turns"], "status" | "waiting" | "result" | "completed_at"> & {
   is_refused: 0 | 1;
-  /** How much is kept of the turn by then. */
+  /** How many bytes are stored of the turn by then. */
   bytes: number;
 };
 
-/** What all writes of a run share. INVARIANT: behind one that was not kept, or of which nobody knows, none is kept. */
+/** What all writes of a run share. INVARIANT: after a write that failed, or whose outcome is unknown, none is made. */
 export interface RunLine {
   failed?: { write: TurnWrite; error: unknown };
 }
 
-/** What a run of a turn keeps. INVARIANT: nothing is written of it when the turn is another run's, or nobody's. */
+/** What a run of a turn writes. INVARIANT: nothing of it is written when the turn belongs to another run, or to none. */
 export interface TurnWrite {
   id: string;
   run: number;
@@ -92,35 +92,47 @@ export interface TurnWrite {
   entries: readonly Schema["turn_entries"][];
   progress: TurnProgressColumns;
   stop?: TurnStopColumns | undefined;
-  /** What a turn waits for that stops here. None are kept of one that was cancelled meanwhile: it does not wait. */
-  questions?: readonly Schema["turn_questions"][] | undefined;
+  /** The escalations that a stopping turn waits for. None are written when it was cancelled meanwhile, because it does not wait. */
+  waits?: readonly Schema["turn_questions"][] | undefined;
+  /** For an asynchronous turn that ends: whose open escalations are closed, unless another turn waits for them. */
+  asker?: TurnAsker | undefined;
 }
+
+/** By what the escalations of a turn are found, and when it ended. */
+export type TurnAsker = Pick<Schema["turns"], "namespace_id" | "execution_id" | "actor"> & { ended_at: string };
 
 /** What has to be durable together: all of it is, or nothing. */
 export interface Submission {
+  /** What it was decided on, if that is not confirmed. When it is outdated, nothing of the submission is written. */
+  basis?: ReadBasis | undefined;
   /** When its key is taken already, nothing else of the submission is written. */
   claim?: Claim;
   /** When it cannot begin, nothing else of the submission is written. */
   begins?: NewTurn;
-  /** When the turn is lost to another run, nothing else of the submission is written. Entries are not kept with a refusal. */
+  /** When the turn is lost to another run, nothing else of the submission is written. A refusal is written without entries. */
   turn?: TurnWrite;
-  /** The first whose uses are left is written; the others are not. */
+  /** The first one whose uses are available is written; the others are not. */
   alternatives?: readonly Alternative[];
   ending?: Ending;
 }
 
-/** What became of a submission. */
+/** The outcome of a submission. */
 export type Outcome =
-  /** `alternative` is -1 when none of them could be taken. */
-  | { kind: "kept"; alternative: number }
+  /**
+   * `alternative` is -1 when none of them could be taken. `isFenced`: all but the ending is written, because another host has ended the
+   * claim.
+   */
+  | { kind: "written"; alternative: number; isFenced?: true }
   /** Undefined when the row by which it was taken is gone again. */
   | { kind: "taken"; by: ReplayRow | undefined }
   /** The turn could not begin: its key is taken, or its actor has no room for it. */
   | { kind: "known" }
-  /** The turn is another run's by now, or nobody's. */
-  | { kind: "lost" };
+  /** The turn belongs to another run by now, or to none. */
+  | { kind: "lost" }
+  /** What it was decided on is outdated. */
+  | { kind: "outdated" };
 
-/** A run that has to be the one that may write. */
+/** A run that still has to own its turn. */
 export type TurnRun = Pick<TurnWrite, "id" | "run">;
 
 /** What a batch has to know before it can be decided. */
@@ -130,11 +142,11 @@ export interface Wanted {
   runs: readonly TurnRun[];
   uses: readonly Omit<Use, "maxUses">[];
   tenants: readonly string[];
-  /** The strand of the tenants' chains that the batch goes on with. */
+  /** The strand of the tenants' chains that the batch continues. */
   strand: number;
 }
 
-/** What the database knows, within the transaction of the batch. */
+/** What the batch read from the database, within its transaction. */
 export interface Found {
   /** The rows by which claims could not be made, by the nonces of the claims. */
   taken: ReadonlyMap<string, ReplayRow | undefined>;
@@ -147,15 +159,15 @@ export interface Found {
   heads: ReadonlyMap<string, TenantHead>;
 }
 
-/** A message about what is kept, for a webhook. */
+/** A message to a webhook about what is written. */
 export type Notice = Omit<Insertable<Schema["outbox"]>, "attempts">;
 
-/** The messages about rows of the trail. What they tell of and they are kept together. */
+/** The messages about rows of the audit log. Both are written in one transaction. */
 export type NoticesOf = (rows: readonly AuditEntry[]) => Notice[];
 
 /** What a batch writes. */
 export interface Writes {
-  /** Claims whose submissions were refused: their keys stay free. */
+  /** Claims whose submissions were refused. Their keys stay free. */
   givenBack: Claim[];
   uses: { namespaceId: string; grantId: string; used: number }[];
   rows: Schema["audit"][];
@@ -170,26 +182,35 @@ export interface Writes {
 interface LedgerTransaction {
   /** Makes the claims that can be made, and reads the rest. */
   begin(wanted: Wanted): Promise<Found>;
-  commit(writes: Writes): Promise<void>;
+  /** Returns the nonces of claims that are not ended by it, because another host has ended them. */
+  commit(writes: Writes): Promise<ReadonlySet<string>>;
 }
 
-/** A batch that was decided without a look at the database. */
-export interface Guess {
-  /** Those that are kept; each key has to be free, as those of `writes.givenBack` have to be. */
+/** A batch that was decided before the database was read. */
+export interface OptimisticBatch {
+  /** The claims that are written. Their keys have to be free, and so do those of `writes.givenBack`. */
   claims: readonly Claim[];
   /** Each has to be able to begin. */
   begins: readonly NewTurn[];
-  /** Each turn of them has to be the run's. */
+  /** Each turn has to belong to its run. */
   writes: Omit<Writes, "uses">;
-  /** The heads that its rows go on from. */
+  /** The heads before its rows. */
   before: ReadonlyMap<string, TenantHead>;
+  /** The revision has to be this one, if any is given. */
+  revision: number | undefined;
 }
 
 /** The tables of the ledger on one kind of database. */
 export interface LedgerTables {
-  /** Writes a batch in one go if what it was decided upon is so. False when it is not: nothing was written then. */
-  commitGuess(guess: Guess): Promise<boolean>;
+  /** Writes a batch at once if its assumptions hold, as `commit` does. Undefined when they do not; then nothing was written. */
+  commitOptimistic(optimistic: OptimisticBatch): Promise<ReadonlySet<string> | undefined>;
   transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+/** The nonces of claims that were to be ended and are not their host's any more. */
+export function fencedOf(endings: readonly Ending[], own: readonly string[]): ReadonlySet<string> {
+  const ended = endings.filter(({ outcome }) => outcome.kind !== "released").map(({ nonce }) => nonce);
+  return new Set(ended.filter((nonce) => !own.includes(nonce)));
 }
 
 /** A use of a bounded grant. */
@@ -197,7 +218,7 @@ export function grantUse({ namespaceId, grantId, maxUses }: Use): Use {
   return { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses };
 }
 
-/** What the names of permits begin with, where uses are counted. */
+/** The prefix of permits among the names of which uses are counted. */
 export const permitPrefix = "permit\n";
 
 /** The one use of a permit. */

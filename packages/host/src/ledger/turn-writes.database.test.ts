@@ -23,7 +23,7 @@ function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): Ne
   };
 }
 
-/** What a run keeps: one entry, and an event on the tenant's trail. */
+/** What a run stores: one entry, and an event on the tenant's audit log. */
 function writeOf(
   tenant: string,
   id: string,
@@ -61,12 +61,12 @@ const waiting = {
 const completed_at = "2026-01-01T12:00:02.000Z";
 const ended = { status: "denied", waiting: null, result: "{}", completed_at, is_refused: 1, bytes: 12 } as const;
 
-/** The same for a run that stops; when it waits, with its question. */
+/** The same for a run that stops; when it waits, with its escalation. */
 function stopOf(tenant: string, id: string, stop: TurnStopColumns): Submission & { turn: TurnWrite } {
   const { turn, ...rest } = writeOf(tenant, id, 1, 0);
-  const name = { turn: turn.id, place: 0, namespace_id: tenant, question_id: `question of ${id}` };
-  const questions = [{ ...name, expires_at: "2026-01-02T12:00:00.000Z", content: "{}" }];
-  return { ...rest, turn: { ...turn, stop, ...(stop.status === "waiting" && { questions }) } };
+  const name = { turn: turn.id, place: 0, namespace_id: tenant, question_id: `escalation of ${id}` };
+  const waits = [{ ...name, expires_at: "2026-01-02T12:00:00.000Z", content: "{}" }];
+  return { ...rest, turn: { ...turn, stop, ...(stop.status === "waiting" && { waits }) } };
 }
 
 async function entriesOf({ db }: Database, tenant: string, id: string): Promise<string[]> {
@@ -74,7 +74,7 @@ async function entriesOf({ db }: Database, tenant: string, id: string): Promise<
   return (await entries.orderBy("position").execute()).map(({ content }) => content);
 }
 
-async function trailOf({ db }: Database, tenant: string): Promise<string[]> {
+async function auditLogOf({ db }: Database, tenant: string): Promise<string[]> {
   const rows = await db
     .selectFrom("audit")
     .select("id")
@@ -95,9 +95,9 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
 
   for (const [path, isKnown] of [
     ["in one go", true],
-    ["after a look", false],
+    ["after a read", false],
   ] as const) {
-    test(`keeps what a run writes, and nothing of a run that lost its turn, which fails alone (${path})`, async () => {
+    test(`stores what a run writes, and nothing of a run that lost its turn, which fails alone (${path})`, async () => {
       const database = await open();
       const tenant = newTenant();
       const first = openLedger(database);
@@ -105,9 +105,9 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       await first.submit({ alternatives: writeOf(tenant, "mine", 1, 0).alternatives ?? [] });
       await database.db.updateTable("turns").set({ run: 2 }).where("id", "=", `${tenant} taken`).execute();
       await database.db.updateTable("turns").set({ host_id: null }).where("id", "=", `${tenant} left`).execute();
-      // A ledger that knows the head of the tenant's chain guesses; a new one has to look first.
+      // A ledger that knows the head of the tenant's chain commits optimistically; a new one reads it first.
       const ledger = isKnown ? first : openLedger(database);
-      // One by one a batch is what was guessed or nothing; together the others of the batch have to be kept.
+      // One by one a batch is what was decided optimistically or nothing; together the others of the batch have to be stored.
       for (const id of ["taken", "left"])
         expect(await ledger.submit(writeOf(tenant, id, 1, 0))).toEqual({ kind: "lost" });
       const outcomes = await kindsOf([
@@ -115,20 +115,20 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         ledger.submit(writeOf(tenant, "mine", 1, 0)),
         ledger.submit(writeOf(tenant, "left", 1, 0)),
       ]);
-      expect(outcomes).toEqual(["lost", "kept", "lost"]);
+      expect(outcomes).toEqual(["lost", "written", "lost"]);
       expect(await entriesOf(database, tenant, "mine")).toEqual(["run 1"]);
       expect([...(await entriesOf(database, tenant, "taken")), ...(await entriesOf(database, tenant, "left"))]).toEqual(
         [],
       );
-      expect(await trailOf(database, tenant)).toEqual(["mine 1 0", "mine 1 0"]);
+      expect(await auditLogOf(database, tenant)).toEqual(["mine 1 0", "mine 1 0"]);
     });
   }
 
   for (const [path, isKnown] of [
     ["in one go", true],
-    ["after a look", false],
+    ["after a read", false],
   ] as const) {
-    test(`stops a turn with its questions, unless it was cancelled, and lets no run write afterwards (${path})`, async () => {
+    test(`stops a turn with the escalations it waits for, unless it was cancelled, and lets no run write afterwards (${path})`, async () => {
       const database = await open();
       const tenant = newTenant();
       const first = openLedger(database);
@@ -142,7 +142,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         ledger.submit(stopOf(tenant, "cancelled", waiting)),
         ledger.submit(stopOf(tenant, "ends", ended)),
       ]);
-      expect(outcomes).toEqual(["kept", "kept", "kept"]);
+      expect(outcomes).toEqual(["written", "written", "written"]);
       const columns = [
         "execution_id",
         "host_id",
@@ -154,19 +154,19 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         "bytes",
       ] as const;
       const rows = db.selectFrom("turns").select(columns).where("namespace_id", "=", tenant).orderBy("execution_id");
-      const nobodys = { host_id: null, result: null, completed_at: null, is_refused: 0, bytes: 11 };
+      const unowned = { host_id: null, result: null, completed_at: null, is_refused: 0, bytes: 11 };
       expect(await rows.execute()).toEqual([
-        { ...nobodys, execution_id: "cancelled", status: "running", waiting: null },
+        { ...unowned, execution_id: "cancelled", status: "running", waiting: null },
         { ...ended, execution_id: "ends", host_id: null },
-        { ...nobodys, execution_id: "waits", status: "waiting", waiting: "{}" },
+        { ...unowned, execution_id: "waits", status: "waiting", waiting: "{}" },
       ]);
-      const questions = db.selectFrom("turn_questions").selectAll().where("namespace_id", "=", tenant);
-      expect(await questions.execute()).toEqual(stopOf(tenant, "waits", waiting).turn.questions);
+      const rowsOfWaits = db.selectFrom("turn_questions").selectAll().where("namespace_id", "=", tenant);
+      expect(await rowsOfWaits.execute()).toEqual(stopOf(tenant, "waits", waiting).turn.waits);
       expect(await ledger.submit(writeOf(tenant, "waits", 1, 1))).toEqual({ kind: "lost" });
     });
   }
 
-  test("two runs of a turn in one batch: the one that lost it writes nothing, wherever it stands", async () => {
+  test("two runs of a turn in one batch: the one that lost it writes nothing, wherever it is", async () => {
     const database = await open();
     for (const order of [
       [1, 2],
@@ -178,12 +178,12 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       await ledger.submit(writeOf(tenant, "turn", 1, 0));
       await database.db.updateTable("turns").set({ run: 2 }).where("id", "=", `${tenant} turn`).execute();
       const outcomes = await kindsOf(order.map((run) => ledger.submit(writeOf(tenant, "turn", run, run))));
-      expect(outcomes).toEqual(order.map((run) => (run === 1 ? "lost" : "kept")));
+      expect(outcomes).toEqual(order.map((run) => (run === 1 ? "lost" : "written")));
       expect(await entriesOf(database, tenant, "turn")).toEqual(["run 1", "run 2"]);
     }
   });
 
-  test("what one run keeps in several submissions of a batch is kept in its order, with the last of its counts", async () => {
+  test("what one run stores in several submissions of a batch is stored in its order, with the last of its counts", async () => {
     const { database, statements } = recordStatements(await open());
     const tenant = newTenant();
     const ledger = openLedger(database);
@@ -197,14 +197,14 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(await row.execute()).toEqual([{ steps: 3, entries: 4 }]);
   });
 
-  test("of many that begin one turn in a batch the first does; an id from before actors were kept is nobody's", async () => {
+  test("of many that begin one turn in a batch the first does; an id from before actors were stored belongs to no one", async () => {
     const database = await open();
     const tenant = newTenant();
     const ledger = openLedger(database);
     const begins = [0, 1, 2].map((place) =>
       ledger.submit({ begins: newTurn(tenant, "turn", { id: `${tenant} ${place}` }) }),
     );
-    expect(await kindsOf(begins)).toEqual(["kept", "known", "known"]);
+    expect(await kindsOf(begins)).toEqual(["written", "known", "known"]);
     const rows = database.db.selectFrom("turns").select(["id", "run", "host_id", "status"]);
     const { hostId } = database;
     expect(await rows.where("namespace_id", "=", tenant).execute()).toEqual([
@@ -221,12 +221,12 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     const ledger = openLedger(database);
     await begin(ledger, tenant, "bad", "good");
     const bad = writeOf(tenant, "bad", 1, 0);
-    const [refused, kept] = await Promise.allSettled([
+    const [refused, stored] = await Promise.allSettled([
       ledger.submit(unwritable(bad)),
       ledger.submit(writeOf(tenant, "good", 1, 0)),
     ]);
-    expect([refused.status, kept.status]).toEqual(["rejected", "fulfilled"]);
-    expect(await trailOf(database, tenant)).toEqual(["good 1 0"]);
+    expect([refused.status, stored.status]).toEqual(["rejected", "fulfilled"]);
+    expect(await auditLogOf(database, tenant)).toEqual(["good 1 0"]);
     const rows = database.db.selectFrom("turns").select(["execution_id", "entries"]).where("namespace_id", "=", tenant);
     expect(await rows.orderBy("execution_id").execute()).toEqual([
       { execution_id: "bad", entries: 0 },
@@ -234,7 +234,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     ]);
   });
 
-  test("nothing of a run is kept behind what could not be written, in whichever batch; other runs do not notice", async () => {
+  test("nothing of a run is stored behind what could not be written, in whichever batch; other runs do not notice", async () => {
     const database = await open();
     const tenant = newTenant();
     const ledger = openLedger(database);
@@ -243,7 +243,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     const behind: Promise<unknown>[] = [];
     const before = ledger.submit(writeOf(tenant, "broken", 1, 0, line));
     const bad = ledger.submit(unwritable(writeOf(tenant, "broken", 1, 1, line))).catch((error: unknown) => {
-      // Before anybody else knows.
+      // Before any other host knows.
       behind.push(ledger.submit(writeOf(tenant, "broken", 1, 3, line)));
       throw error;
     });
@@ -260,11 +260,11 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(settled.map(({ status }) => status === "fulfilled")).toEqual([true, false, true, false, true]);
     expect(next).toMatchObject(notTried);
     expect(await Promise.allSettled(behind)).toMatchObject([notTried]);
-    expect(await trailOf(database, tenant)).toEqual(["broken 1 0", "whole 1 0", "whole 1 1"]);
+    expect(await auditLogOf(database, tenant)).toEqual(["broken 1 0", "whole 1 0", "whole 1 1"]);
     expect(await entriesOf(database, tenant, "broken")).toHaveLength(1);
   });
 
-  test("nothing of a run is kept behind a commit that failed, in the next batch", async () => {
+  test("nothing of a run is stored behind a commit that failed, in the next batch", async () => {
     const database = await open();
     const tenant = newTenant();
     await begin(openLedger(database), tenant, "turn");
@@ -278,6 +278,6 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       [1, 2].map(() => ({ status: "rejected", reason: expect.any(Error) as Error })),
     );
     await other;
-    expect(await trailOf(database, tenant)).toEqual(["turn 1 2"]);
+    expect(await auditLogOf(database, tenant)).toEqual(["turn 1 2"]);
   });
 });

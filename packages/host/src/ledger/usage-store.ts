@@ -1,23 +1,23 @@
 import type { UsageStore } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
-import { openLedger, type Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { grantUse } from "./submission.ts";
 
 /** The uses of bounded grants. */
 export interface HostUsageStore extends UsageStore {
-  /** How many uses of each of these grants are counted, at most 1,000 of them; one that has none is left out. */
+  /** How often each of these grants was used, for at most 1,000 grants. Unused ones are left out. */
   usedOf(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, number>>;
 }
 
 /** Uses are counted by the ledger, so that no two calls can take the same one. */
-export function createUsageStore(database: Database, ledger: Ledger = openLedger(database)): HostUsageStore {
-  const { db, reports } = database;
+export function createUsageStore(database: Database, ledger: Ledger): HostUsageStore {
+  const { db, reporting } = database;
   return {
     async usedOf(namespaceId, grantIds) {
       if (grantIds.length === 0) return new Map();
       const ids = new Map(grantIds.map((id) => [columnText(id), id]));
-      const rows = await reports
+      const rows = await reporting
         .selectFrom("uses")
         .select(["grant_id", "used"])
         .where("namespace_id", "=", columnText(namespaceId))
@@ -37,7 +37,7 @@ export function createUsageStore(database: Database, ledger: Ledger = openLedger
     async consume(namespaceId, grantId, maxUses) {
       const uses = [grantUse({ namespaceId, grantId, maxUses })];
       const outcome = await ledger.submit({ alternatives: [{ uses, entries: [] }] });
-      return outcome.kind === "kept" && outcome.alternative === 0;
+      return outcome.kind === "written" && outcome.alternative === 0;
     },
   };
 }

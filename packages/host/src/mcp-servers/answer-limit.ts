@@ -1,13 +1,13 @@
 import { isJSONRPCResponse, type Transport } from "@modelcontextprotocol/client";
 
-/** How many answers to a server's own requests may be on their way at a time. */
+/** How many answers to a server's own requests may be pending at a time. */
 const maxAnswers = 16;
-/** The longest id of a request that is answered: it is the server's, and goes back as it came. */
+/** The longest id of a request that is answered. The server chooses it, and the answer repeats it. */
 const maxIdLength = 256;
 
 /**
- * Leaves requests of a server without an answer while it takes none of those before. Otherwise a server that asks on and
- * never listens decides how much memory, and how many connections, the host has for it.
+ * Does not answer requests of a server while it does not read the earlier answers. Otherwise a server that sends requests and
+ * never reads could take any amount of memory and connections of the host.
  */
 export function limitAnswers(transport: Transport): void {
   const send = transport.send.bind(transport);

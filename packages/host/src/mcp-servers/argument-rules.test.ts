@@ -38,7 +38,7 @@ describe("the places of a call are", () => {
       are: ["to/a@x", "to/b@x"],
     },
     {
-      name: "one for an element that stands twice",
+      name: "one for an element that is there twice",
       rule: ["to", "$to"],
       args: { to: ["a@x", "b@x", "a@x"] },
       are: ["to/a@x", "to/b@x"],
@@ -263,7 +263,7 @@ describe("a call is denied, with what to do about it, when", () => {
     });
   }
 
-  test("there are more combinations than anybody could write down, without writing them down", () => {
+  test("there are more combinations than a person could write down, without writing them down", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const args = Object.fromEntries(names.map((name) => [name, many(64)]));
     expect(() =>

@@ -1,27 +1,27 @@
 import { PathSegmentSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
-import { truncateText } from "../base/index.ts";
+import { truncateText } from "../shared/index.ts";
 import { argumentsOf } from "./schema-arguments.ts";
 
-/** One step of a path: it stands for itself, or for an argument of the call. */
+/** One step of a path: a fixed text, or the value of an argument of the call. */
 type Step = { kind: "fixed"; text: string } | ArgumentStep;
 
 interface ArgumentStep {
   kind: "argument";
-  /** As the rule writes it, for messages. */
+  /** The argument as the rule writes it, for messages. */
   name: string;
   /** The way to it through nested objects. */
   keys: readonly string[];
   isOptional: boolean;
-  /** Whether it is a path of folders, of which each is a step: a grant for a folder is for what is below it. */
+  /** Whether it is a path of folders, each of which becomes a step: a grant for a folder covers what is below it. */
   isFolder: boolean;
 }
 
 /** How many places one call may name. The kernel decides about as many. */
 const maxPlaces = 64;
 
-/** A step as a rule writes it: a slash is only at the end of the name of an argument. */
+/** A step as a rule writes it. A slash may only be at the end of the name of an argument. */
 const StepTextSchema = z
   .string()
   .refine((text) => PathSegmentSchema.safeParse(text.startsWith("$") ? text.replace(/\/$/, "") : text).success, {
@@ -95,7 +95,7 @@ function stepsOf(path: readonly string[]): Step[] {
   return path.map(readStep).filter((step) => step !== undefined);
 }
 
-/** INVARIANT: an argument that is present is bound. Where a path may end early, nothing that has to be there follows. */
+/** INVARIANT: an argument that is present is bound. After an optional step, where a path may end early, no required one follows. */
 function areInOrder(path: readonly string[]): boolean {
   const args = stepsOf(path).filter((step) => step.kind === "argument");
   return args.every(({ isOptional }, place) => isOptional || args.slice(0, place).every((one) => !one.isOptional));
@@ -103,7 +103,7 @@ function areInOrder(path: readonly string[]): boolean {
 
 /**
  * An optional argument that the rule names and the tool does not declare; undefined when there is none. It would never be
- * there, so that nothing would ever be bound by it: a mistake in writing, or a server that renamed the argument.
+ * present, so the rule would bind nothing: the name is misspelled, or the server renamed the argument.
  */
 export function misnamedArgument(rule: Rule | undefined, inputSchema: JsonObject): string | undefined {
   const steps = (rule?.paths ?? [rule?.path ?? []]).flatMap(stepsOf);
@@ -113,7 +113,7 @@ export function misnamedArgument(rule: Rule | undefined, inputSchema: JsonObject
   return optional.find(({ keys }) => !declared.has(JSON.stringify(keys)))?.name;
 }
 
-/** The places below its tool that a call acts on: each has to be granted. The tool itself when nothing is named. */
+/** The places below its tool that a call acts on, each of which has to be granted. Without any, it is the tool itself. */
 export type Places = (args: JsonObject) => readonly (readonly string[])[];
 
 /**
@@ -164,12 +164,12 @@ function segmentsOf({ name, keys, isOptional, isFolder }: ArgumentStep, args: Js
   return [...new Map(named.map((segments) => [JSON.stringify(segments), segments])).values()];
 }
 
-/** How many folders deep a path may be. With what stands before it, the kernel takes 64 steps. */
+/** How many folders deep a path may be. With the steps before it, the kernel accepts 64. */
 const maxFolders = 32;
 
 /**
- * The folders of a path, each a step. What it begins with, such as `/srv` or `https://example.com`, is one step. INVARIANT: nothing
- * in it leads up or elsewhere, however a server reads it: by escapes, by backslashes, by letters that become dots or slashes.
+ * The folders of a path, each a step. Its beginning, such as `/srv` or `https://example.com`, is one step. INVARIANT: nothing in
+ * it leads up or elsewhere, however a server reads it: with escapes, backslashes, or letters that normalize to dots or slashes.
  */
 function foldersOf(value: JsonValue, name: string): string[] {
   const [, start = "", rest = ""] = /^((?:[a-z][a-z0-9+.-]*:\/\/|\/)?[^/]*)(?:\/(.*))?$/is.exec(String(value)) ?? [];
@@ -182,7 +182,7 @@ function foldersOf(value: JsonValue, name: string): string[] {
   return [start, ...folders].map((folder) => segmentOf(folder, name));
 }
 
-/** Whether every way of reading the name of a folder is a name. An empty one would be left out. */
+/** Whether a folder is a plain name in every way of reading it. Servers would skip an empty one. */
 function isPlainFolder(folder: string): boolean {
   const decoded = decodeKey(folder);
   if (decoded === undefined || decoded.includes("%")) return false;
@@ -214,8 +214,8 @@ function within(
 }
 
 /**
- * A name in an object that is only spelled otherwise. Many servers tell names apart by neither case nor separators, and take
- * whichever stands last: they would act on what nobody has bound.
+ * A name in an object that differs only in case or separators. Many servers ignore those and use the last of such names, so they
+ * would act on a value that the rule has not bound.
  */
 function otherSpelling(value: JsonObject, key: string): string | undefined {
   const wanted = lettersOf(key);
@@ -231,7 +231,7 @@ function lettersOf(name: string): string {
 }
 
 function segmentOf(value: JsonValue, name: string): string {
-  // Numbers that are no whole ones, or too large to be exact, have more than one way to be written.
+  // Fractions, and numbers that are too large to be exact, can be written in more than one way.
   const text = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== "string") throw denial(name, "expected a text, a whole number, or a list of them");
   if (text === "") throw denial(name, "this text is empty; say what is meant, or leave the argument out");
@@ -241,8 +241,7 @@ function segmentOf(value: JsonValue, name: string): string {
 }
 
 /**
- * A text as one step of a path. INVARIANT: two texts never become the same step, so that a grant for one is never a grant for
- * another.
+ * A text as one step of a path. INVARIANT: two texts never become the same step, so a grant for one never covers another.
  */
 export function encodeSegment(text: string): string {
   if (text === "." || text === "..") return text.replaceAll(".", escaped);

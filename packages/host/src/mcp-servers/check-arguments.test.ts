@@ -21,7 +21,7 @@ const schema = {
   required: ["to", "page"],
 } as unknown as JsonObject;
 
-describe("arguments are refused before anybody decides", () => {
+describe("arguments are refused before the gate decides", () => {
   for (const row of [
     { name: "when one is missing", args: {}, why: "/to: expected a value" },
     { name: "when one is no text", args: { to: 5 }, why: "/to: expected string" },

@@ -13,12 +13,11 @@ const types: Readonly<Record<string, (value: JsonValue) => boolean>> = {
 };
 
 /**
- * Refuses arguments that a tool's schema certainly refuses, so that nobody decides about such a call. Only what is cheap and
- * safe on any schema is checked: which arguments there are, and of which types they are. The server judges the rest, and what
- * cannot be understood here is left to it.
+ * Refuses arguments that a tool's schema certainly refuses, so that no person is asked to approve such a call. It checks only
+ * what is cheap and safe on any schema: which arguments there are, and their types. The server checks everything else.
  */
 export function checkArguments(schema: JsonObject, args: JsonObject): void {
-  // In older drafts a reference hides everything that stands beside it.
+  // In older drafts a reference hides everything beside it.
   if (Object.hasOwn(schema, "$ref")) return;
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   for (const name of requiredIn(schema)) {
@@ -35,13 +34,13 @@ function requiredIn({ required }: JsonObject): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
 }
 
-/** Some servers require what they have a default for, and take a call without it. */
+/** Some servers declare an argument with a default as required, and accept a call without it. */
 function hasDefault(properties: JsonObject, name: string): boolean {
   const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
   return isObject(property) && Object.hasOwn(property, "default");
 }
 
-/** The types that a property may have when the value is of none of them. */
+/** The types that a property may have, if the value has none of them. */
 function expectedTypes(property: JsonValue | undefined, value: JsonValue): string | undefined {
   if (!isObject(property) || Object.hasOwn(property, "$ref")) return undefined;
   if (value === null && property["nullable"] === true) return undefined;

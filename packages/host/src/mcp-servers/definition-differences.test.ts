@@ -66,7 +66,7 @@ test("of a new tool everything is a difference, and a key of dots or slashes is 
   ]);
 });
 
-test("of a definition with more places than anybody reads the parts are compared as wholes", () => {
+test("of a definition with more places than a person reads the parts are compared as wholes", () => {
   let schema: object = Array(30_000).fill(1);
   for (let depth = 0; depth < 50; depth += 1) schema = { ["a".repeat(1200)]: schema };
   const after = { ...before, inputSchema: schema };

@@ -1,18 +1,18 @@
 import type { JsonValue } from "turnpike/contracts";
 
-/** A value that is another in one of two definitions, or that only one of them has. */
+/** A value that differs between two definitions, or that only one of them has. */
 export interface DefinitionDifference {
   path: string[];
   before?: JsonValue;
   after?: JsonValue;
 }
 
-/** So many characters the places of one definition may have together. They are the server's to choose. */
+/** How many characters the paths of one definition may have together. The server chooses them. */
 const maxPlaces = 1_000_000;
 
 /**
- * Every value in which two definitions differ, in the order of their places. Without a first one, all of the second. Of
- * definitions with more places than anybody reads, the parts are compared as wholes.
+ * Every value in which two definitions differ, in the order of their paths. Without a first definition, all values of the
+ * second. Definitions with too many paths for a person to read are compared in larger parts.
  */
 export function differencesOf(before: string | undefined, after: string): DefinitionDifference[] {
   const definitions = [before, after].map((text) => (text === undefined ? undefined : (JSON.parse(text) as JsonValue)));
@@ -31,7 +31,7 @@ function partsOf(value: JsonValue): [string, JsonValue][] {
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
-/** How many characters the paths of all values have together, about. */
+/** About how many characters the paths of all values have together. */
 function lengthOfPlaces(value: JsonValue, length = 0): number {
   const parts = partsOf(value);
   if (parts.length === 0) return length;
@@ -39,8 +39,8 @@ function lengthOfPlaces(value: JsonValue, length = 0): number {
 }
 
 /**
- * The values of a definition, each under the JSON of its path, in which places of lists are numbers: a list that became an object
- * with the same values is another one. An empty object or list is a value, and so is everything at the greatest depth.
+ * The values of a definition by the JSON of their paths. Positions in lists are numbers, so that a list differs from an object
+ * with the same values. An empty object or list is a value, and so is everything at the greatest depth.
  */
 function valuesOf(definition: JsonValue | undefined, depth: number): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();

@@ -2,7 +2,7 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const colon = 0x3a;
 const space = 0x20;
-/** What a piece of a line costs beyond its bytes, so that many small ones are not larger in memory than they count. */
+/** What a piece of a line counts beyond its bytes, because many small pieces take more memory than their bytes. */
 const pieceBytes = 64;
 
 /** A field of an event, as bytes. */
@@ -12,8 +12,8 @@ interface Field {
 }
 
 /**
- * Makes a function that takes the bytes of an event stream and returns the data of each message that they complete. Only data
- * of the type `message` is returned, because nobody reads anything else. Throws for an event of more bytes.
+ * Makes a function that takes the bytes of an event stream and returns the data of each message that they complete. It ignores
+ * events of other types than `message`. Throws for an event of more than `maxBytes`.
  */
 export function createEventReader(maxBytes: number, tooLarge: () => Error): (chunk: Uint8Array) => Buffer[] {
   let line: Buffer[] = [];

@@ -1,14 +1,14 @@
 import { findChangedNumber } from "turnpike/contracts";
 
-/** The code of the error that takes the place of an answer with a number that would be changed on its way. */
+/** The code of the error that replaces an answer with a number that parsing would change. */
 export const changedNumberCode = -32_097;
 
-/** Lists describe a server. Bounds of 64 bits are common in schemas, and what is rounded there decides nothing. */
+/** Lists are exempt: bounds of 64 bits are common in schemas, and rounding them has no effect. */
 const lists: ReadonlySet<unknown> = new Set(["tools", "resources", "resourceTemplates", "prompts"]);
 
 /**
- * A message of a server, or the error in its place when its result has a number that parsing would change: a caller would
- * take it for what the tool said, and perhaps act on something else of that number.
+ * Replaces a message of a server with an error when its result has a number that parsing would change. Otherwise a caller
+ * might act on something else that has the changed number.
  */
 export function withExactNumbers(message: Buffer): Buffer {
   const changed = findChangedNumber(message);

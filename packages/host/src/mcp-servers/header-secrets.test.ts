@@ -122,7 +122,7 @@ describe("there is no value, and none is quoted,", () => {
     );
   });
 
-  test("when the file is a pipe that nobody writes to", async () => {
+  test("when the file is a pipe without a writer", async () => {
     const pipe = join(temporaryFolder(), "pipe");
     await promisify(execFile)("mkfifo", [pipe]);
     expect(await failure({ file: pipe })).toBe("authorization: the file cannot be read (ESPIPE)");

@@ -10,9 +10,9 @@ export type SecretOwner = Pick<DiscoveryContext, "namespaceId" | "owner">;
 
 /** The headers with which requests are made on behalf of an owner. */
 export interface HeaderSecrets {
-  /** Their values, a minute old at most. Rejects with a `HeaderSecretError` when one cannot be had. */
+  /** Their values, a minute old at most. Rejects with a `HeaderSecretError` when one cannot be read. */
   read(): Promise<Readonly<Record<string, string>>>;
-  /** Has the values read again, because the server refused them. */
+  /** Makes the next request read the values again, because the server refused them. */
   forget(): void;
 }
 
@@ -30,7 +30,7 @@ export interface HeaderSecretsOptions {
   timeoutMs?: number;
 }
 
-/** The secrets of one owner, or of nobody in particular when none of them depends on one. */
+/** The secrets of one owner, or those for all owners when none depends on the owner. */
 export function createHeaderSecrets(
   headers: Readonly<Record<string, HeaderSecret>>,
   owner: SecretOwner | undefined,
@@ -57,7 +57,7 @@ export function createHeaderSecrets(
       if (known !== undefined && clock() < known.until) return known.values;
       const reading = { values: readAll(), until: clock() + freshMs };
       known = reading;
-      // What failed is tried again by the next request.
+      // The next request tries again after a failure.
       reading.values.catch(() => {
         if (known === reading) known = undefined;
       });
@@ -104,7 +104,7 @@ function encode(name: string): string {
 
 async function readSecret(header: string, path: string): Promise<string> {
   try {
-    // Without blocking, because a pipe that nobody writes to would be waited for.
+    // Without blocking, because opening a pipe without a writer would never return.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const { size } = await file.stat();

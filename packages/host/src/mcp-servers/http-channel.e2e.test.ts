@@ -165,7 +165,7 @@ test("an answer to the server does not take the place of a request with the same
   expect(heard).toEqual([brokenOff]);
 });
 
-test("a channel that is closed closes its streams, and nobody is told that they broke off", async () => {
+test("a channel that is closed closes its streams, and no listener is told that they broke off", async () => {
   const { transport, heard, exchanges, close } = await channelTo();
   const closed = once(await ask(transport, exchanges), "close");
   await close();
@@ -173,7 +173,7 @@ test("a channel that is closed closes its streams, and nobody is told that they 
   expect(heard).toEqual([]);
 });
 
-test("whoever listens for the end of a stream hears of it, and nothing is answered in the server's place", async () => {
+test("a listener for the end of a stream is told of it, and nothing is answered in the server's place", async () => {
   const { transport, heard, exchanges } = await channelTo();
   const ended = new Promise<void>((resolve) => {
     void transport.send({ jsonrpc: "2.0", id: 1, method: "ping" }, { onRequestStreamEnd: resolve });

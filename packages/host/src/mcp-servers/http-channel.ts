@@ -4,7 +4,8 @@ import {
   type FetchLike,
   type Transport,
 } from "@modelcontextprotocol/client";
-import { withTrace } from "../observe/index.ts";
+import { timeoutSignal } from "../shared/index.ts";
+import { withTrace } from "../telemetry/index.ts";
 import type { Channel } from "./channel.ts";
 import { createEventReader } from "./event-reader.ts";
 import { withExactNumbers } from "./exact-numbers.ts";
@@ -25,14 +26,14 @@ export class AnswerTooLargeError extends Error {
   override readonly name = "AnswerTooLargeError";
 }
 
-/** The code of the error that takes the place of an answer that did not come. */
+/** The code of the error that replaces an answer that did not come. */
 export const brokenOffCode = -32_098;
 
 /** The limits of one exchange. */
 export interface ExchangeLimits {
-  /** Of an answer, and of each message of a stream. */
+  /** The limit of an answer, and of each message of a stream. */
   maxBytes: number;
-  /** Of the whole exchange; messages of a stream do not extend it. */
+  /** The limit of the whole exchange. Messages of a stream do not extend it. */
   timeoutMs: number;
   /** How much structure a message may have, for a server that is not trusted. */
   json?: JsonLimits;
@@ -40,7 +41,7 @@ export interface ExchangeLimits {
   onFlood?(): void;
 }
 
-/** How many times the bytes of one message a whole stream may have, with everything that is said before the answer. */
+/** How many times the bytes of one message a whole stream may have, including everything before the answer. */
 const streamFactor = 4;
 const maxMessagesPerSecond = 1000;
 
@@ -68,8 +69,8 @@ export function openHttpChannel({ url, headers, fetch: send = fetch }: HttpServe
 }
 
 /**
- * Answers a request whose stream has ended with an error, unless its sender listens for the end itself. After the real answer
- * nobody waits for another one.
+ * Answers a request with an error when its stream has ended, unless its sender handles the end itself. After the real answer,
+ * the error has no effect.
  */
 function answerBrokenStreams(transport: Transport): void {
   const send = transport.send.bind(transport);
@@ -89,8 +90,8 @@ interface Sent {
 }
 
 /**
- * A fetch that stays within the limits. Answers are returned whole, and streams message by message. It opens no stream of
- * messages that answer nothing.
+ * A fetch within the limits. Answers are returned whole, and streams message by message. It does not open the stream of a
+ * server's own messages.
  */
 function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike {
   const open = new Map<string | number, AbortController>();
@@ -110,7 +111,7 @@ function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike 
     const end = (): void => {
       if (id !== undefined && open.get(id) === leaving) open.delete(id);
     };
-    const signals = [leaving.signal, AbortSignal.timeout(limits.timeoutMs), ...(init?.signal ? [init.signal] : [])];
+    const signals = [leaving.signal, timeoutSignal(limits.timeoutMs), ...(init?.signal ? [init.signal] : [])];
     let isStreaming = false;
     try {
       const response = await send(url, withTrace({ ...init, signal: AbortSignal.any(signals) }));
@@ -121,7 +122,7 @@ function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike 
         : await readWhole(response, limits);
       return new Response(body, { status, statusText, headers });
     } finally {
-      // A server may keep the stream of a cancelled request open for as long as it likes.
+      // A server may hold the stream of a cancelled request open for any time.
       if (method === "notifications/cancelled") open.get(params?.requestId ?? "")?.abort();
       if (!isStreaming) end();
     }
@@ -156,7 +157,7 @@ function checkStructure(message: Buffer, json: JsonLimits | undefined): void {
 }
 
 /**
- * The messages of a stream, each as an event of its own, when they are within the limits. What is too large ends the stream
+ * The messages of a stream that are within the limits, each as an event of its own. A message that is too large ends the stream
  * with an error for the request.
  */
 async function* readMessages(
@@ -193,7 +194,7 @@ function eventOf(data: Buffer): Buffer {
   return Buffer.from(`data: ${data.toString("utf8").replaceAll("\n", "\ndata: ")}\n\n`);
 }
 
-/** A stream that reads on only when somebody reads from it. */
+/** A stream that reads its source only when its own reader does. */
 function streamOf(parts: AsyncGenerator<Uint8Array>, leaving: AbortController): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {

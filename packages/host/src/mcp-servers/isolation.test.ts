@@ -12,7 +12,7 @@ describe("a server as another user", () => {
 
   test("can be started by root", () => expect(impossibleUsers(server, root)).toEqual([]));
 
-  test("cannot be started by anybody else, who is told what to do", () => {
+  test("cannot be started by another user, who is told what to do", () => {
     expect(impossibleUsers(server, plain)).toEqual([
       {
         server: "notes",

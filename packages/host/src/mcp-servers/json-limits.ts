@@ -9,8 +9,8 @@ const comma = 0x2c;
 const backslash = 0x5c;
 
 /**
- * Whether bytes that are meant to be JSON keep to the limits. They are counted before anybody parses them, so that a small
- * message cannot become a large amount of work. What is no JSON may be counted wrongly; it is refused when it is parsed.
+ * Whether JSON is within the limits. It is checked before it is parsed, so that a small message cannot cause a large amount of
+ * work. Invalid JSON may be counted wrongly; it is refused when it is parsed.
  */
 export function isWithinJsonLimits(json: Uint8Array, { maxNodes, maxDepth }: JsonLimits): boolean {
   let nodes = 1;
@@ -18,7 +18,7 @@ export function isWithinJsonLimits(json: Uint8Array, { maxNodes, maxDepth }: Jso
   let isText = false;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at] ?? 0;
-    // No text of JSON has a control character, escaped or not.
+    // Strings in JSON have no control characters, so one always ends a string.
     if (isControl(byte)) isText = false;
     else if (byte === quote) isText = !isText;
     else if (isText) at += byte === backslash && !isControl(json[at + 1] ?? 0) ? 1 : 0;

@@ -49,7 +49,11 @@ describe("lines of a server", () => {
       chunks: [`{"result":{"id":3,"text":"${"x".repeat(5000)}"}}\nnext\n`],
       out: "next\n",
     },
-    { name: "that are too long and for nobody are dropped", chunks: [`${"x".repeat(900)}\nnext\n`], out: "next\n" },
+    {
+      name: "that are too long and answer no request are dropped",
+      chunks: [`${"x".repeat(900)}\nnext\n`],
+      out: "next\n",
+    },
   ]) {
     test(row.name, async () => expect(await through(row.chunks)).toBe(row.out));
   }

@@ -3,7 +3,7 @@ import { withExactNumbers } from "./exact-numbers.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
 import { createRateLimiter, type RateLimiterOptions } from "./rate-limiter.ts";
 
-/** The code of the error that takes the place of an answer that is too large. */
+/** The code of the error that replaces an answer that is too large. */
 export const tooLargeCode = -32_099;
 
 /** The limits of a server's output. */
@@ -17,8 +17,9 @@ const newline = 0x0a;
 const endBytes = 512;
 
 /**
- * Passes the lines of a server on, within limits. A line that is too large, or has numbers that cannot be handed on as they
- * are, is replaced by an error for its caller, and a flood is slowed down. The stream is not ended: other callers wait for answers, and one caller may have caused the flood.
+ * Passes the lines of a server on, within limits. A line that is too large, or has numbers that parsing would change, is
+ * replaced by an error for its caller, and a flood is slowed down. The stream stays open: other callers wait for answers, and
+ * one caller may have caused the flood.
  */
 export function createLineLimiter(limits: LineLimits, options: RateLimiterOptions = {}): Transform {
   const turn = createRateLimiter(limits.maxLinesPerSecond, options);
@@ -28,7 +29,7 @@ export function createLineLimiter(limits: LineLimits, options: RateLimiterOption
   const add = (part: Buffer): void => {
     parts.push(part);
     size += part.length;
-    // Of a line that is too long only the two ends are kept, because one of them has the id of the call.
+    // Of a line that is too long only the two ends are stored, because one of them has the id of the call.
     if (size > limits.maxBytes) parts = endsOf(Buffer.concat(parts));
   };
   const take = (): Buffer | undefined => {

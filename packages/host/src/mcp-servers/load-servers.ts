@@ -1,11 +1,11 @@
-import type { Log } from "../observe/index.ts";
+import type { Log } from "../telemetry/index.ts";
 import type { McpConfig } from "./mcp-config.ts";
 import type { McpPinning, McpPool } from "./mcp-pool.ts";
 import { createToolPins } from "./tool-pins.ts";
 import { createReviews } from "./tool-review.ts";
 import type { ServerTrial, TrialOptions } from "./try-server.ts";
 
-// What speaks MCP is large. It is loaded for whoever has servers, so that every other host starts without it.
+// The MCP library is large. It is loaded only when servers are configured, so that other hosts start sooner.
 
 /** Like `prepareMcpPool`, which it loads when there are servers. */
 export async function loadMcpPool(config: McpConfig | undefined, log: Log): Promise<(pinning: McpPinning) => McpPool> {
@@ -20,16 +20,17 @@ export async function tryServers(config: McpConfig, options: TrialOptions): Prom
   return trial.tryServers(config, options);
 }
 
-/** Operators still see the pins of servers that are not configured any more. */
-function poolWithoutServers({ store, pinFirst }: McpPinning, log: Log): McpPool {
+/** A pool without servers. Operators still see the pins of servers that are no longer configured. */
+function poolWithoutServers(pinning: McpPinning, log: Log): McpPool {
   return {
     providers: [],
     resources: [],
     offers: () => Promise.resolve([]),
-    reviews: createReviews(new Map(), store, createToolPins({ store, pinFirst, log })),
+    reviews: createReviews(new Map(), pinning.store, createToolPins({ ...pinning, log })),
     start() {},
     unavailable: () => [],
     listen: () => () => {},
+    withdrawn: () => Promise.resolve([]),
     mayServe: () => true,
     isHidden: () => false,
     close: () => Promise.resolve(),

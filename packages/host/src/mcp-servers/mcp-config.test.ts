@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
-import { ConfigError } from "../base/config.ts";
+import { ConfigError } from "../shared/config.ts";
 import { loadConfig, withoutSecrets, type Config } from "../compose/config.ts";
 import { prepareMcpPool } from "./mcp-pool.ts";
 import { silentLog } from "../../test/mcp/servers.ts";
@@ -184,7 +184,7 @@ describe("a mistake is named, with what is expected and without what was found",
       says: "wiki.headers.a: found something, expected either a command or a file",
     },
     {
-      name: "a header with a place that nobody knows",
+      name: "a header with a place that is unknown",
       server: { url, headers: { a: { file: "/keys/{user}" } } },
       says: "wiki.headers.a.file: found something, expected no other braces than {owner} and {tenant}",
     },
@@ -256,7 +256,7 @@ describe("a mistake is named, with what is expected and without what was found",
   }
 });
 
-test("HTTP beyond this machine is possible for somebody who insists", () => {
+test("HTTP beyond this machine is possible for an operator who insists", () => {
   const server = { url: "http://wiki.internal/mcp", insecure: true };
   expect(load({ wiki: server }).mcp?.servers["wiki"]).toMatchObject(server);
 });

@@ -1,13 +1,13 @@
 import { IdentifierSchema, parsePrincipal } from "turnpike/contracts";
 import { z } from "zod";
-import { EnvironmentNameSchema, isLoopback } from "../base/index.ts";
+import { EnvironmentNameSchema, isLoopback } from "../shared/index.ts";
 import { RuleSchema } from "./argument-rules.ts";
 
 const PrincipalTextSchema = z
   .string()
   .refine((text) => parsePrincipal(text) !== undefined, "expected kind:id, such as human:alice");
 
-/** Text in which `{owner}` and `{tenant}` stand for whose secret is wanted. */
+/** Text in which `{owner}` and `{tenant}` are replaced by those of the wanted secret. */
 const TemplateSchema = z
   .string()
   .min(1)
@@ -63,7 +63,7 @@ const McpServerSchema = z
     start: z
       .enum(["eager", "first-use"])
       .default("eager")
-      .describe("when the server is connected: with the host, or when somebody first needs it"),
+      .describe("when the server is connected: with the host, or when it is first needed"),
     startTimeoutMs: z
       .int()
       .min(1)
@@ -115,7 +115,7 @@ function mistakeIn(server: McpServerConfig): { key: string; message: string } | 
       return { key, message: `expected only together with a ${other}` };
     }
   }
-  // A program that changes only its user would keep the host's group.
+  // A program that changes only its user would still have the host's group.
   const alone = server.gid === undefined ? "uid" : "gid";
   if ((server.uid === undefined) !== (server.gid === undefined)) {
     return { key: alone, message: "expected uid and gid together" };
@@ -147,7 +147,7 @@ function headerMistake({ headersEnv = {}, headers = {}, tenants }: McpServerConf
   return texts.some((text) => joined.test(text)) ? { key: "headers", message: apart } : undefined;
 }
 
-/** Two names with nothing between them but what a name can have too: two owners of two tenants could be the same text. */
+/** Matches two names that only characters of names separate: owners of two tenants could then have the same text. */
 const joined = /\{owner\}[\w.:@%-]*\{tenant|\{tenant\}[\w.:@%-]*\{owner/;
 
 /** Headers are sent with every request, so beyond this machine TLS is required, unless `insecure` is set. */

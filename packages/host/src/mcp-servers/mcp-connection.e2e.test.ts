@@ -112,15 +112,15 @@ for (const kind of ["stdio", "HTTP"] as const) {
     await finishes(world);
   });
 
-  test(`over ${kind}, a server that is really gone fails everybody's calls, and is tried again`, async () => {
+  test(`over ${kind}, a server that is really gone fails every caller's calls, and is tried again`, async () => {
     const { call, theirs, logged } = await twoTenants(kind);
     expect(gist(await call("mcp.test.die"))).toBe("failed tool_execution_failed");
     expect(gist(await theirs)).toBe("failed tool_execution_failed");
-    // A program is started again, and the next call waits for it. Nobody starts a server elsewhere again.
+    // A program is started again, and the next call waits for it. The host does not start a server elsewhere again.
     const next = await call("mcp.test.echo", { words: "again" });
     const again = { content: [{ type: "text", text: "again" }] };
     expect(gist(next)).toEqual(kind === "stdio" ? again : "failed tool_catalog_unavailable");
-    expect(logged[0]).toMatchObject({ message: "MCP server unavailable" });
+    expect(logged[0]).toMatchObject({ message: "could not use MCP server, will retry" });
   });
 }
 
@@ -135,7 +135,7 @@ for (const kind of ["stdio", "HTTP"] as const) {
     const next = await world.call("mcp.test.echo", { words: "a" });
     const said = { content: [{ type: "text", text: "a" }] };
     expect(gist(next)).toEqual(kind === "stdio" ? said : "failed tool_catalog_unavailable");
-    expect(world.logged[0]).toMatchObject({ message: "MCP server unavailable" });
+    expect(world.logged[0]).toMatchObject({ message: "could not use MCP server, will retry" });
     return { ...world, pid };
   };
 

@@ -10,7 +10,7 @@ import {
 import type { JsonObject } from "turnpike/contracts";
 import type { ToolProgress } from "turnpike/kernel";
 import { z } from "zod";
-import { version } from "../base/index.ts";
+import { version } from "../shared/index.ts";
 import { limitAnswers } from "./answer-limit.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
@@ -24,7 +24,7 @@ export interface RequestLimits {
   timeoutMs: number;
 }
 
-/** Who wants to know how far a call has come. The server is asked to say so only when there is somebody. */
+/** The listener for the progress of a call. The server is asked for progress only when there is one. */
 interface ProgressListener {
   onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
@@ -36,7 +36,7 @@ const ToolAnswerSchema = z.looseObject({
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What a server answers to a call, with everything that it says. */
+/** What a server answers to a call, with all parts that it sent. */
 export type ToolAnswer = z.infer<typeof ToolAnswerSchema>;
 
 const ResourceAnswerSchema = z.looseObject({ contents: z.array(z.looseObject({ uri: z.string() })) });
@@ -50,11 +50,11 @@ type PromptAnswer = z.infer<typeof PromptAnswerSchema>;
 
 /** A connection to a server. */
 export interface McpConnection {
-  /** A list of the server's, of its tools unless said otherwise; a few seconds old at most, and the same array until then. */
+  /** A list of the server, by default of its tools. It is a few seconds old at most, and the same array until then. */
   list(kind?: ListKind): Promise<readonly unknown[]>;
   /**
    * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
-   * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
+   * leaves. Many callers share a connection, so it stays open whatever happens to one call.
    */
   call(tool: Tool, args: JsonObject, options: RequestLimits & ProgressListener): Promise<ToolAnswer>;
   /** Reads a resource. Rejects as `call` does. */
@@ -65,7 +65,7 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** How much of a name that a server made up is said back to it. */
+/** How many characters of an unknown method are repeated to the server. */
 const maxMethodText = 128;
 
 /** How to reach a server. */
@@ -75,15 +75,15 @@ export interface McpRoute {
   negotiates: "first" | "when refused";
 }
 
-/** Who opens a connection, and what they want to know of it. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   /** Fires when the host is closing. */
   signal: AbortSignal;
   /** How long the server may take to answer the handshake. */
   startTimeoutMs: number;
-  /** Called when the transport closes, or when the server does not answer what its tools are. */
+  /** Called when the transport closes, or when the server does not answer with its list of tools. */
   onLost?(error: unknown): void;
-  /** Called when the server says that a list is another one now. */
+  /** Called when the server says that a list has changed. */
   onChanged?(kind: ChangedList): void;
 }
 
@@ -107,7 +107,7 @@ async function connect(
   limitAnswers(channel.transport);
   const client: Client = new WholeAnswerClient(
     { name: "turnpike", version },
-    // It declares no capabilities: the host has nobody who answers a server's questions in the middle of a call.
+    // It declares no capabilities, because the host cannot answer a server's questions in the middle of a call.
     { versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
   );
   client.fallbackRequestHandler = ({ method }) => {
@@ -130,8 +130,8 @@ async function connect(
     try {
       return await answer;
     } catch (error) {
-      // The failure may be of this call or of the whole server. The next caller reads the list again, and finds out. The
-      // error cannot tell: it says "connection closed" also for a caller who hung up.
+      // Either this call failed or the whole server. The next caller reads the list again, and finds out. The error cannot tell,
+      // because it is "connection closed" also for a caller who left.
       if (!isOfThisCall(error)) lists.forget("tools");
       throw error;
     } finally {
@@ -153,7 +153,7 @@ async function connect(
       const options = { toolDefinition, signal: caller, timeout, ...(onProgress && { onprogress: onProgress }) };
       return finish(client.callTool({ name: tool.name, arguments: args }, options) as Promise<ToolAnswer>);
     },
-    // Not by the client's own methods: they keep an answer for others, and drop what they do not know of it.
+    // Not with the client's own methods, which cache an answer for other callers and drop unknown parts of it.
     readResource(uri, { signal: caller, timeoutMs: timeout }) {
       const request = { method: "resources/read", params: { uri } };
       return finish(client.request(request, ResourceAnswerSchema, { signal: caller, timeout }));
@@ -170,7 +170,7 @@ async function connect(
   };
 }
 
-/** A client that keeps everything in the answer to a call. Otherwise parts would lose the keys that nobody knows yet. */
+/** A client that returns the answer to a call unchanged. The SDK's own would drop keys that it does not know. */
 class WholeAnswerClient extends Client {
   override request(request: never, ...options: never[]): never {
     const call = super.request.bind(this) as (...args: readonly unknown[]) => never;

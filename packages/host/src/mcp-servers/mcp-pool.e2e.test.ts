@@ -28,7 +28,7 @@ describe("a server for some", () => {
     { name: "owners is there for them", server: { command, owners: ["human:alice"] }, isThere: true },
     { name: "owners is not there for others", server: { command, owners: ["human:bob"] }, isThere: false },
     { name: "both has to be both", server: { command, tenants: ["acme"], owners: ["human:bob"] }, isThere: false },
-    { name: "nobody is not there", server: { command, tenants: [] }, isThere: false },
+    { name: "no tenant is not there", server: { command, tenants: [] }, isThere: false },
   ]) {
     test(row.name, async () => {
       const { names, call, pool } = mcpWorld({ test: row.server });
@@ -64,7 +64,7 @@ describe("a server that is not there", () => {
     ]);
     expect(logged[0]).toEqual({
       level: "warn",
-      message: "MCP server unavailable",
+      message: "could not use MCP server, will retry",
       facts: {
         server: "test",
         error: "Error",
@@ -80,10 +80,10 @@ describe("a server that is not there", () => {
     await kill();
     const { call, logged } = mcpWorld({ test: { url } });
     expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
-    expect(logged).toMatchObject([{ message: "MCP server unavailable", facts: { server: "test" } }]);
+    expect(logged).toMatchObject([{ message: "could not use MCP server, will retry", facts: { server: "test" } }]);
   });
 
-  test("because it starts slowly goes on starting when whoever asked first has left", async () => {
+  test("because it starts slowly continues to start when the caller who asked first has left", async () => {
     const gate = join(temporaryFolder(), "gate");
     const { kernel, names, logged } = mcpWorld({ test: { command: testServer("--start-after", gate) } });
     const leaving = new AbortController();
@@ -108,7 +108,10 @@ describe("a server that dies", () => {
     expect(readFileSync(made, "utf8")).toBe("echo\necho\necho\n");
     const why = "the program ended, or closed its standard output.";
     expect(logged).toMatchObject([
-      { message: "MCP server unavailable", facts: { server: "test", code: "CONNECTION_CLOSED", why, retryInMs: 250 } },
+      {
+        message: "could not use MCP server, will retry",
+        facts: { server: "test", code: "CONNECTION_CLOSED", why, retryInMs: 250 },
+      },
     ]);
   });
 

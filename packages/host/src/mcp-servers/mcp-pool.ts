@@ -1,7 +1,7 @@
 import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
-import { ConfigError, withMembers } from "../base/index.ts";
-import { foreignErrorFacts, type Log } from "../observe/index.ts";
+import { ConfigError, withMembers } from "../shared/index.ts";
+import { foreignErrorFacts, type Log } from "../telemetry/index.ts";
 import { createHeaderSecrets, fetchWith, placesOf, type HeaderSecrets } from "./header-secrets.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
@@ -10,7 +10,7 @@ import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
 import { createMcpResources } from "./mcp-resources.ts";
-import type { PinStore } from "./pin-store.ts";
+import type { PinStore, WithdrawnTool } from "./pin-store.ts";
 import type { LeftOutEntry } from "./read-offer.ts";
 import { createServerChanges } from "./server-changes.ts";
 import type { ChangedList, ListKind } from "./server-lists.ts";
@@ -22,51 +22,52 @@ import { createToolPins, type ToolPinsOptions } from "./tool-pins.ts";
 import { createReviews, type McpReviews } from "./tool-review.ts";
 import { whyUnavailable } from "./why-unavailable.ts";
 
-/** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
+/** The MCP servers of a host: one provider and one connection each, shared by all callers that it is offered to. */
 export interface McpPool {
   providers: readonly ToolProvider[];
-  /** Where the resources and prompts of the servers are read and used: one resource namespace a server. */
+  /** The providers of the servers' resources and prompts: one resource namespace for each server. */
   resources: readonly ResourceProvider[];
   /**
-   * What the servers have besides tools: those that are offered to this context, and whose namespace it has on. A server
-   * that does not answer is left out.
+   * What the servers offer to this context besides tools, as far as their namespaces are switched on for it. A server that does
+   * not answer is left out.
    */
   offers(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ServerOffer[]>;
-  /** Whether a namespace may be one of a tenant's: false for that of a server which the configuration has for others alone. */
+  /** Whether a namespace may be used in a tenant: false for a server that is configured for other tenants only. */
   mayServe(namespace: string, tenant: string): boolean;
   /** True for the namespace of a server that is not offered to this context. */
   isHidden(namespace: string, context: DiscoveryContext): boolean;
   /** What operators see of the tools, and how they accept those that changed. */
   reviews: McpReviews;
+  /** The withdrawn tools of the servers that a tenant may use, and of no others. */
+  withdrawn(tenant: string): Promise<readonly WithdrawnTool[]>;
   /** Connects to the servers that are started with the host, and stays connected. */
   start(): void;
-  /** The names of servers that this context has, and that are not there right now. */
+  /** The names of the servers of this context that are unavailable now. */
   unavailable(context: DiscoveryContext): readonly string[];
-  /** Tells the listener when a list of a server that this context may have is another one, until the function is called. */
+  /** Calls the listener when a list of a server of this context has changed. The returned function ends that. */
   listen(context: DiscoveryContext, listener: (kind: ChangedList) => void): () => void;
   /** Ends every connection and every process. */
   close(): Promise<void>;
 }
 
 /** Where the definitions of tools are pinned. */
-export interface McpPinning {
+export interface McpPinning extends Pick<ToolPinsOptions, "pinFirst" | "withdraw"> {
   store: PinStore;
-  pinFirst: ToolPinsOptions["pinFirst"];
 }
 
 /** How much larger than its output an answer may be on the wire, because of escapes and the envelope. */
 const wireFactor = 8;
 /** The same number of nodes as a request to the host may have. An output that is too deep is refused later, by itself. */
 const json = { maxNodes: 100_000, maxDepth: 1000 };
-/** Calls and handshakes have limits of their own. This margin ends whatever goes on beyond them. */
+/** Calls and handshakes have limits of their own. This margin ends what does not end at these limits. */
 const spareMs = 30_000;
 
 /** How many unused tools are named in one line of the log, and how many different lines are remembered. */
 const [maxNamed, maxReported] = [20, 100];
 
 /**
- * Checks the configuration of the servers, and returns what makes a pool of them once there is a store of pins. Throws
- * `ConfigError` for a variable that is not set and for a user that no program can be started as here.
+ * Checks the configuration of the servers, and returns a function that makes the pool once there is a store of pins. Throws
+ * `ConfigError` for a variable that is not set, and for a user as whom this process cannot start a program.
  */
 export function prepareMcpPool(
   config: McpConfig | undefined,
@@ -86,18 +87,19 @@ interface PreparedServer {
   routeFor: RouteFor;
 }
 
-/** Told when a list of a connection, which is known by its key, is another one now. */
+/** Called when a list of a connection has changed. `key` identifies the connection. */
 type OnChanged = (connection: McpConnection, key: string, kind: ChangedList) => void;
 
 /** How to reach a server with the secrets of an owner, when it takes any. */
 type RouteFor = (secrets?: HeaderSecrets) => McpRoute;
 
-function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }: McpPinning, log: Log): McpPool {
-  const pins = createToolPins({ store, pinFirst, log });
+function createMcpPool(prepared: readonly PreparedServer[], pinning: McpPinning, log: Log): McpPool {
+  const { store } = pinning;
+  const pins = createToolPins({ ...pinning, log });
   const changes = createServerChanges();
   const servers = prepared.map(({ name, server, routeFor }) => {
     const onChanged: OnChanged = (connection, key, kind) => {
-      // What changed comes to light though nobody uses the server. One that does not answer is said to be unavailable.
+      // This finds changes even if no caller uses the server. A server that does not answer is reported as unavailable.
       const refresh = (): void => void provider.compare(connection, key).catch(() => {});
       changes.tell({ server: name, connection: key, ...(kind === "tools" && { refresh }) }, kind);
     };
@@ -106,7 +108,7 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
     const onList = reportOnce<LeftOut>((leftOut) =>
       log.warn(
         { server: name, count: leftOut.length, leftOut: leftOut.slice(0, maxNamed) },
-        "tools of an MCP server left out",
+        "could not offer some tools of an MCP server, will leave them out",
       ),
     );
     const onLate = (tool: string): void =>
@@ -123,8 +125,10 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
     };
   });
-  const reviews = createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins);
+  const reviews = createReviews(new Map(servers.map(({ name, provider }) => [name, provider.listTools])), store, pins);
   const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
+  const mayServe = (namespace: string, tenant: string): boolean =>
+    byNamespace.get(namespace)?.tenants?.includes(tenant) !== false;
   return {
     providers: servers.map(({ provider }) => provider),
     resources: servers.map(({ resources }) => resources.provider),
@@ -161,7 +165,9 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
         if (own !== undefined && (connection === undefined || connection === own)) listener(kind);
       });
     },
-    mayServe: (namespace, tenant) => byNamespace.get(namespace)?.tenants?.includes(tenant) !== false,
+    mayServe,
+    withdrawn: (tenant) =>
+      store.listWithdrawn(servers.filter(({ provider }) => mayServe(provider.id, tenant)).map(({ name }) => name)),
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ clients }) => clients.close()))),
   };
@@ -176,12 +182,12 @@ function refuseImpossibleUsers(config: McpConfig): void {
   if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
 }
 
-/** A server is offered to everybody, unless its configuration names tenants or owners. Then both have to match. */
+/** A server is offered to all callers, unless its configuration names tenants or owners. Then both have to match. */
 function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }: DiscoveryContext): boolean {
   return tenants?.includes(namespaceId) !== false && owners?.includes(principalKey(owner)) !== false;
 }
 
-/** One connection for everybody, unless headers depend on whom a call is for. */
+/** One connection for all callers, unless headers depend on the owner of a call. */
 function clientsOf(prepared: PreparedServer, log: Log, onChanged: OnChanged): ServerClients {
   const { name, server: config, routeFor } = prepared;
   const { headers = {} } = config;
@@ -219,18 +225,18 @@ function clientFor(
       const connection = await openMcpConnection(route, { signal, startTimeoutMs, onLost, onChanged: tellChange });
       return connection;
     },
-    // Whoever was told that the server is not there learns that it is.
+    // Clients that were told that the server is unavailable learn that it is back.
     onOpened: (connection) => onChanged(connection, key, "tools"),
     clock: () => performance.now(),
     onFailure: (error, retryInMs) =>
       log.warn(
         { ...of, ...foreignErrorFacts(error), ...detailOf(error, of.server, config), retryInMs },
-        "MCP server unavailable",
+        "could not use MCP server, will retry",
       ),
   });
 }
 
-/** What can be said of an error: its code, which unlike a message never quotes anything, and what to do about it. */
+/** What is logged of an error: its code, which unlike a message never quotes anything, and what to do about it. */
 function detailOf(error: unknown, name: string, server: McpServerConfig): { code?: string; why: string } {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return { ...(typeof code === "string" && { code }), why: whyUnavailable(error, name, server) };
@@ -259,7 +265,7 @@ export function routeTo(
   return (secrets) => ({
     negotiates: "first",
     async openChannel() {
-      // Without its secrets there is nothing to ask the server for.
+      // Without its secrets the server would refuse every request.
       await secrets?.read();
       return openHttpChannel({ url, headers, ...(secrets && { fetch: fetchWith(secrets) }) }, limits);
     },
@@ -281,7 +287,7 @@ function headersOf(
   return Object.fromEntries(headers) as Record<string, string>;
 }
 
-/** Logs what is not used of the lists of a server's resources and prompts, when it changed. */
+/** Logs which entries of a server's lists of resources and prompts are not used, when that changed. */
 function reportLists(server: string, log: Log): (kind: ListKind, leftOut: readonly LeftOutEntry[]) => void {
   const reports = new Map<ListKind, (leftOut: readonly LeftOutEntry[]) => void>();
   return (kind, leftOut) => {
@@ -290,7 +296,7 @@ function reportLists(server: string, log: Log): (kind: ListKind, leftOut: readon
       reportOnce<LeftOutEntry>((entries) =>
         log.warn(
           { server, list: kind, count: entries.length, leftOut: entries.slice(0, maxNamed) },
-          "entries of an MCP server's list left out",
+          "could not offer some entries of an MCP server's list, will leave them out",
         ),
       );
     reports.set(kind, report);
@@ -298,7 +304,7 @@ function reportLists(server: string, log: Log): (kind: ListKind, leftOut: readon
   };
 }
 
-/** The result, or the reason of the signal when that comes first. Whoever shares the work goes on. */
+/** The result, or the reason of the signal when that comes first. Other callers of the same work are not affected. */
 async function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
   let leave = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {
@@ -313,7 +319,7 @@ async function unlessAborted<Result>(result: Promise<Result>, signal: AbortSigna
   }
 }
 
-/** Reports what is not used of a list, once: connections of several owners may take turns with different lists. */
+/** Reports the unused entries of a list once, although connections of several owners may alternate with different lists. */
 function reportOnce<Entry>(report: (leftOut: readonly Entry[]) => void): (leftOut: readonly Entry[]) => void {
   const reported = new Set<string>();
   return (leftOut) => {

@@ -87,10 +87,12 @@ for (const kind of ["stdio", "HTTP"] as const) {
 
     test("that does not answer a call fails it in time, and answers others", async () => {
       const { call, logged } = mcpWorld({ test: { ...(await serverOf()), timeoutMs: 1500 } });
-      const [hanging, answered] = await Promise.all([
-        call("mcp.test.hang"),
-        call("mcp.test.echo", { words: "meanwhile" }),
-      ]);
+      // On a busy machine an answer may be out of time as well.
+      const [hanging] = await eventually(async () => {
+        const both = await Promise.all([call("mcp.test.hang"), call("mcp.test.echo", { words: "meanwhile" })]);
+        expect(both[1]).toMatchObject({ status: "succeeded" });
+        return both;
+      });
       const message = "The MCP server did not answer in time; the effect may have happened.";
       const error = { code: "tool_execution_failed", message, retryable: false };
       expect(hanging).toMatchObject({ status: "failed", error });
@@ -99,11 +101,12 @@ for (const kind of ["stdio", "HTTP"] as const) {
         message: "MCP server did not answer a call in time",
         facts: { server: "test", tool: "hang", timeoutMs: 1500 },
       });
-      expect(answered).toMatchObject({ status: "succeeded" });
-      expect(await call("mcp.test.echo", { words: "afterwards" })).toMatchObject({ status: "succeeded" });
+      await eventually(async () =>
+        expect(await call("mcp.test.echo", { words: "afterwards" })).toMatchObject({ status: "succeeded" }),
+      );
     });
 
-    test("lists what nobody should: it is left out and named, and its words stay words", async () => {
+    test("lists what no server should: it is left out and named, and its words stay words", async () => {
       const { kernel, names, logged } = mcpWorld({ test: await serverOf("--odd") });
       expect(await names()).toEqual([...all, "mcp.test.injected", "mcp.test.speechless"].toSorted());
       const tools = await kernel.listTools(contextOf());
@@ -115,12 +118,12 @@ for (const kind of ["stdio", "HTTP"] as const) {
       expect(logged).toEqual([
         {
           level: "warn",
-          message: "tools of an MCP server left out",
+          message: "could not offer some tools of an MCP server, will leave them out",
           facts: {
             server: "test",
             count: 8,
             leftOut: [
-              { tool: "echo", why: "its name stands twice" },
+              { tool: "echo", why: "its name is listed twice" },
               ...["__proto__", "..", "a/b", "with space", "x".repeat(128), ""].map((tool) => ({ tool, why: name })),
               { tool: "deep", why: "it is no tool with an input schema for an object" },
             ],
@@ -189,7 +192,7 @@ describe("rules that take the place from arguments", () => {
     });
   }
 
-  test("a tool with a rule is shown to whoever has a grant below it, and one without a grant is not", async () => {
+  test("a tool with a rule is shown to a caller who has a grant below it, and one without a grant is not", async () => {
     expect(await mcpWorld(servers(), { held }).names()).toEqual(["mcp.test.issue"]);
   });
 

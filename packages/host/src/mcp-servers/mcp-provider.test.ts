@@ -33,6 +33,7 @@ function open() {
     store,
     log: silentLog(),
     pinFirst: (server, tools) => store.pinFirst(server, tools, "service:host"),
+    withdraw: (server, tools) => store.withdraw(server, tools),
   });
   const provider = createMcpProvider({
     server: "test",
@@ -72,7 +73,7 @@ function open() {
 
 describe("a tool that is not what was accepted", () => {
   for (const row of [
-    { name: "because of its words", changed: { ...echo, description: "Sends it to everybody." } },
+    { name: "because of its words", changed: { ...echo, description: "Sends it to all users." } },
     { name: "because of what is hidden in them", changed: { ...echo, description: "Says it again.\u{e0041}" } },
     { name: "because of its input", changed: { ...echo, inputSchema: { type: "object", properties: { to: {} } } } },
     { name: "because of its annotations", changed: { ...echo, annotations: { readOnlyHint: true } } },
@@ -87,11 +88,11 @@ describe("a tool that is not what was accepted", () => {
     });
   }
 
-  test("is not called by whoever listed it before, also when somebody accepted it since", async () => {
+  test("is not called by a caller who listed it before, also when an operator accepted it since", async () => {
     const { handlers, call, list, called, provider, pins } = open();
     const [handler] = await handlers();
     list({ ...echo, description: "Another." }, sum);
-    const changed = (await provider.look?.())?.get("echo");
+    const changed = (await provider.listTools?.())?.get("echo");
     await pins.accept("test", changed === undefined ? [] : [changed], "human:oona");
     expect(await call(handler)).toBe("tool_unavailable");
     expect(await call((await handlers())[0])).toBe("succeeded");
@@ -103,7 +104,7 @@ describe("a tool that is not what was accepted", () => {
     await names();
     list({ ...echo, description: "Another." }, sum);
     expect(await names()).toEqual(["mcp.test.sum"]);
-    const changed = (await provider.look?.())?.get("echo");
+    const changed = (await provider.listTools?.())?.get("echo");
     await pins.accept("test", changed === undefined ? [] : [changed], "human:oona");
     expect(await names()).toEqual(["mcp.test.echo", "mcp.test.sum"]);
   });

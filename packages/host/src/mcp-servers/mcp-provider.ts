@@ -11,7 +11,7 @@ import { isLate, partsOf, toToolError, toUnavailable } from "./server-answer.ts"
 import { listMs } from "./server-lists.ts";
 import type { ToolPins } from "./tool-pins.ts";
 import type { ToolDefinition } from "./pin-store.ts";
-import type { Look } from "./tool-review.ts";
+import type { ListTools } from "./tool-review.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
 export interface LeftOut {
@@ -34,7 +34,7 @@ export interface McpProviderOptions {
 }
 
 const maxProgressText = 4096;
-/** A catalog holds 512 tools, so one server may not fill it. */
+/** A catalog holds 512 tools, and one server must not fill it. */
 const maxTools = 128;
 /** How many connections' lists are remembered. */
 const maxLists = 256;
@@ -42,11 +42,11 @@ const maxLists = 256;
 /** The tools of one MCP server, in a tool namespace of its own. */
 export interface McpProvider extends ToolProvider {
   /**
-   * The tools that the server lists now, whether or not they are pinned. They are not pinned by this. Undefined when every
-   * connection is an owner's.
+   * Reads the tools that the server lists now, whether or not they are pinned, and pins none of them. Undefined when every
+   * connection belongs to an owner.
    */
-  look: Look;
-  /** Compares what a connection lists with what is pinned, before anybody needs it. Where nothing is pinned, nothing is read. */
+  listTools: ListTools;
+  /** Compares the tools of a connection with the pins before a caller needs them. Without pins, nothing is read. */
   compare(connection: McpConnection, connectionKey: string): Promise<void>;
 }
 
@@ -56,12 +56,12 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   const { shared } = options.clients;
   const rules = new Map(Object.entries(options.config.rules ?? {}));
   const compared = new WeakMap<readonly unknown[], { version: number; tools: Promise<ReadonlyMap<string, McpTool>> }>();
-  /** The list that was last read from each connection, for as long as the server is away. */
+  /** The list that was last read from each connection, for the time in which the server is unavailable. */
   const lists = new Map<string, ReadonlyMap<string, McpTool>>();
 
   /**
-   * The tools that the server has now, and that are as they were pinned. They are compared once for each list that is read, and
-   * again when pins changed. Rejects when the server does not answer, and when the pins cannot be read.
+   * The tools that the server has now, and that match their pins. They are compared once for each list that is read, and again
+   * when pins changed. Rejects when the server does not answer, and when the pins cannot be read.
    */
   const toolsOf = async (connection: McpConnection, connectionKey: string): Promise<ReadonlyMap<string, McpTool>> => {
     const entries = await connection.list();
@@ -79,8 +79,8 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   };
 
   /**
-   * The tools of a server that is away: those that its connection had last, as far as they are pinned. Before that, all that
-   * are pinned; but with connections of owners nobody knows which of them an owner has, and nobody is told another's.
+   * The tools of an unavailable server: those that its connection had last, as far as they are pinned. If it had none yet, all
+   * pinned tools; but with connections of owners none, because some of them may be another owner's.
    */
   const toolsWhileAway = async (context: DiscoveryContext): Promise<ReadonlyMap<string, McpTool>> => {
     const pinned = await options.pins.pinned(options.server);
@@ -89,7 +89,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
     return new Map([...known].filter(([name, { hash }]) => pinned.get(name)?.hash === hash));
   };
 
-  /** The tools of the connection, which is waited for: once more when it turns out to be lost. */
+  /** Waits for the connection and reads its tools. Waits once more when the connection turns out to be lost. */
   const toolsOnce = async (
     context: DiscoveryContext,
     { signal, endsAt }: { signal: AbortSignal; endsAt: number },
@@ -119,7 +119,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         if (rule === undefined) check(args);
         return args;
       },
-      // Arguments that a rule decides by are denied when they do not fit, by the rule first and then by the schema.
+      // The rule checks the arguments first, then the schema.
       requirement(_context, args) {
         const places = placesOf(args);
         if (rule !== undefined) check(args);
@@ -138,7 +138,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         const answer = await connection
           .call(now.listed, args, { signal, timeoutMs: timeLeft(endsAt), onProgress })
           .catch((error: unknown) => {
-            // To the SDK a caller who leaves is out of time as well.
+            // The SDK reports a caller who leaves as a timeout too.
             signal.throwIfAborted();
             if (isLate(error)) options.onLate?.(listed.name);
             return toToolError(error);
@@ -163,7 +163,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         const tools = await toolsOf(await connecting, options.clients.keyOf(context));
         return [...tools.values()].map(handlerFor);
       } catch (error) {
-        // It may have been lost just now.
+        // The connection may have been lost just now.
         const last = await toolsWhileAway(context);
         if (last.size === 0) throw error;
         return [...last.values()].map(handlerFor);
@@ -172,7 +172,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
     async compare(connection, connectionKey) {
       if ((await options.pins.pinned(options.server)).size > 0) await toolsOf(connection, connectionKey);
     },
-    look: shared && (async () => readList(options, await (await shared()).list())),
+    listTools: shared && (async () => readList(options, await (await shared()).list())),
   };
 }
 
@@ -188,7 +188,7 @@ export function readList(
     const reading = withRule(readTool(server, entry), rules);
     if (!reading.ok) leftOut.push({ tool: reading.name, why: reading.why });
     else if (tools.has(reading.tool.listed.name)) {
-      leftOut.push({ tool: reading.tool.listed.name, why: "its name stands twice" });
+      leftOut.push({ tool: reading.tool.listed.name, why: "its name is listed twice" });
     } else if (tools.size === maxTools) {
       leftOut.push({ tool: reading.tool.listed.name, why: `a server has at most ${maxTools} tools here` });
     } else tools.set(reading.tool.listed.name, reading.tool);
@@ -210,12 +210,12 @@ function readPinned(
   return readList({ ...options, onList() {} }, entries);
 }
 
-/** What is left until a moment of the process. A request is given some time in any case. */
+/** The time that is left until an instant. A request gets a minimum in any case. */
 function timeLeft(endsAt: number): number {
   return Math.max(1, Math.ceil(endsAt - performance.now()));
 }
 
-/** A tool is not offered when its rule would bind less than it says. */
+/** Refuses a tool whose rule names an argument that it does not have, because the rule would bind too little. */
 function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolReading {
   if (!reading.ok) return reading;
   const { listed, descriptor } = reading.tool;

@@ -85,7 +85,7 @@ for (const kind of ["stdio", "HTTP"] as const) {
       const lists = logged.map(({ facts: { list, leftOut } }) => [list, leftOut]);
       expect(Object.fromEntries(lists)).toEqual({
         resources: [
-          { name: "note://1", why: "it stands twice" },
+          { name: "note://1", why: "it is listed twice" },
           { name: "note://2", why: "its uri has hidden characters" },
           { name: `note://${"x".repeat(249)}`, why: "its uri is too long to be a step of a path" },
           { name: "note://large", why: "it is larger than 16384 characters" },
@@ -218,7 +218,7 @@ describe("resources and prompts", () => {
     expect(logged.map(({ message }) => message)).toContain("MCP server does not list its resources and prompts");
   });
 
-  test("are listed once for everybody, and again when the server says that they changed", async () => {
+  test("are listed once for all callers, and again when the server says that they changed", async () => {
     const { offers, call, noted } = await startWorld("stdio");
     const uris = async () => (await offers())[0]?.resources.map(({ uri }) => uri);
     await uris();

@@ -28,10 +28,10 @@ export interface McpResourcesOptions {
   onList(kind: ListKind, leftOut: readonly LeftOutEntry[]): void;
 }
 
-/** What a server has besides its tools: where it is read and used, and what there is. */
+/** What a server has besides its tools: a provider that reads and uses it, and the lists. */
 export interface McpResources {
   provider: ResourceProvider;
-  /** What there is for this context; undefined when the server is not there for it. Rejects when it does not answer. */
+  /** What this context is offered; undefined when the server is not for it. Rejects when the server does not answer. */
   offer(context: DiscoveryContext): Promise<ServerOffer | undefined>;
 }
 
@@ -66,7 +66,7 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
   const isThereFor = (context: DiscoveryContext): boolean =>
     context.enabledToolNamespaces.includes(namespace) && options.isOfferedTo(context);
 
-  /** INVARIANT: the server is asked only for a URI that it listed itself, or that one of its templates makes. */
+  /** INVARIANT: the server is asked only for a URI that it listed itself, or that matches one of its templates. */
   const readResource = async (connection: McpConnection, uri: string, limits: RequestLimits): Promise<unknown> => {
     const isListed = (await resourcesOf(connection)).has(uri);
     if (!isListed && ![...(await templatesOf(connection)).keys()].some((template) => matchesTemplate(template, uri))) {

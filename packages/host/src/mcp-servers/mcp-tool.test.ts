@@ -110,7 +110,7 @@ describe("what hides in a schema", () => {
     "\u3164",
   ]) {
     const code = hidden.codePointAt(0)?.toString(16);
-    test(`U+${code} goes where it is for readers, before anybody reads it`, () => {
+    test(`U+${code} is removed from texts for readers, before a person reads them`, () => {
       const inputSchema = {
         title: `T${hidden}`,
         $comment: `c${hidden}c`,
@@ -136,7 +136,7 @@ describe("what hides in a schema", () => {
     { name: "an example", schema: schemaWith({ examples: ["b\u202e"] }) },
     { name: "a pattern", schema: schemaWith({ pattern: "^\u200b$" }) },
     { name: "a definition's name", schema: { type: "object", $defs: { "a\u200d": {} } } },
-    { name: "a keyword that nobody knows", schema: schemaWith({ "x-note": "a\u200b" }) },
+    { name: "an unknown keyword", schema: schemaWith({ "x-note": "a\u200b" }) },
   ]) {
     for (const key of ["inputSchema", "outputSchema"]) {
       test(`withdraws the tool when it is ${row.name} of its ${key}: the server would get another one`, () => {

@@ -1,5 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import {
+  canonicalJson,
   describeIssues,
   JsonObjectSchema,
   ToolDescriptorSchema,
@@ -7,16 +8,16 @@ import {
   type ToolDescriptor,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { canonicalJson, sha256 } from "../base/index.ts";
+import { sha256 } from "../shared/index.ts";
 import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
 /** A tool of an MCP server: as the server listed it, and as the kernel knows it. */
 export interface McpTool {
   listed: Tool;
   descriptor: ToolDescriptor;
-  /** Canonical JSON of what the host uses of the listed tool, with whatever is hidden in it. */
+  /** Canonical JSON of what the host uses of the listed tool, including hidden characters. */
   definition: string;
-  /** Of the definition: tools with the same hash are the same. */
+  /** The hash of the definition. Tools with the same hash are the same. */
   hash: string;
 }
 
@@ -62,7 +63,7 @@ export function readTool(server: string, entry: unknown): ToolReading {
   return { ok: true, tool: { listed: entry as Tool, descriptor: Object.freeze(checked.data), definition, hash } };
 }
 
-/** What the host shows or uses of a tool, as the server said it. */
+/** What the host shows or uses of a tool, as the server listed it. */
 function definitionOf({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): string {
   return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, execution });
 }
@@ -102,7 +103,7 @@ function describe(namespace: string, listed: Listed): object {
   };
 }
 
-/** MCP's defaults, on the safe side: a tool writes and is destructive unless it declares otherwise. */
+/** MCP's defaults, which are the cautious ones: a tool writes and is destructive unless it declares otherwise. */
 function effectOf(hints: Listed["annotations"]): Pick<ToolDescriptor, "readWrite"> & { annotations: ToolAnnotations } {
   const isDestructive = hints?.destructiveHint;
   const idempotent = hints?.idempotentHint === true;

@@ -71,7 +71,7 @@ const said = (text: string) => ({ content: [{ type: "text", text }] });
 const asBob = { owner: bob, authority: bob };
 
 describe("a server whose header belongs to the owner", () => {
-  test("is called with the key of the owner that the call is for, and with nobody else's", async () => {
+  test("is called with the key of the owner that the call is for, and with no other owner's", async () => {
     const { put, echo, keysOf, seen } = await openOwners();
     for (const tenant of ["acme", "other"]) for (const owner of ["human:alice", "human:bob"]) put(tenant, owner);
     const calls = [
@@ -90,7 +90,7 @@ describe("a server whose header belongs to the owner", () => {
     expect(new Set(listed)).toEqual(new Set(calls.map(({ key }) => key)));
   });
 
-  test("is unavailable for an owner without a key, which the log names with the reason, and for nobody else", async () => {
+  test("is unavailable for an owner without a key, which the log names with the reason, and for no other owner", async () => {
     const { put, echo, names, logged, seen } = await openOwners();
     put("acme", "human:alice");
     expect(await echo("a", asBob)).toBe("failed tool_catalog_unavailable");
@@ -100,7 +100,7 @@ describe("a server whose header belongs to the owner", () => {
     expect(await names()).toEqual(all);
     expect(logged[0]).toEqual({
       level: "warn",
-      message: "MCP server unavailable",
+      message: "could not use MCP server, will retry",
       facts: {
         server: "test",
         tenant: "acme",
@@ -148,7 +148,7 @@ describe("a server whose header belongs to the owner", () => {
   });
 });
 
-test("a header from a file that is the same for everybody has one connection, and a review that looks", async () => {
+test("a header from a file that is the same for all owners has one connection, and a review that lists its tools", async () => {
   const file = join(temporaryFolder(), "key");
   writeFileSync(file, "Bearer all");
   const { url } = await startGuarded(new Set(["Bearer all"]));

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "turnpike/contracts";
-import { truncateText, withoutHiddenText } from "../base/index.ts";
+import { truncateText, withoutHiddenText } from "../shared/index.ts";
 
 /** A server's text without hidden characters, truncated to the limit. */
 export function plainText(text: string, maxLength: number): string {

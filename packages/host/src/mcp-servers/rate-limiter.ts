@@ -4,11 +4,11 @@ import { setTimeout as delay } from "node:timers/promises";
 export interface RateLimiterOptions {
   clock?(): number;
   wait?(ms: number): Promise<unknown>;
-  /** Called once, when there are first more messages than pass. */
+  /** Called once, when the limit is first exceeded. */
   onFlood?(): void;
 }
 
-/** Makes a function that resolves for each message when it may pass: with so many in this second, in the next one. */
+/** Makes a function that resolves when a message may pass: after the maximum of one second, in the next second. */
 export function createRateLimiter(maxPerSecond: number, options: RateLimiterOptions = {}): () => Promise<void> {
   const { clock = () => performance.now(), wait = (ms) => delay(ms, undefined, { ref: false }) } = options;
   let window = { since: clock(), messages: 0 };

@@ -1,7 +1,7 @@
 import type { Prompt, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
 import type { JsonValue } from "turnpike/contracts";
 import { z } from "zod";
-import { withoutHiddenText } from "../base/index.ts";
+import { withoutHiddenText } from "../shared/index.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 import { offerSegment } from "./server-offer.ts";
 
@@ -20,12 +20,12 @@ export interface OfferReading<Entry> {
 /** How many entries of a list are used. */
 const maxEntries = 256;
 const maxEntryLength = 16_384;
-/** How many places a template may have: each costs time for every URI that is compared with it. */
+/** How many expressions a template may have, because each takes time for every URI that is compared with it. */
 const maxTemplatePlaces = 16;
 
 interface EntryKind {
   schema: z.ZodType<Record<string, unknown>>;
-  /** The key that the entry is known by, which is never changed. */
+  /** The key that identifies the entry. It is never changed. */
   id: "uri" | "uriTemplate" | "name";
   /** Whether the entry itself is a step of a path. */
   isStep: boolean;
@@ -68,7 +68,7 @@ function readEntries(kind: EntryKind, listed: readonly unknown[]): OfferReading<
   const leftOut: LeftOutEntry[] = [];
   for (const entry of listed) {
     const id = idOf(kind, entry);
-    const why = whyNot(kind, entry, id) ?? (entries.has(id) ? "it stands twice" : undefined);
+    const why = whyNot(kind, entry, id) ?? (entries.has(id) ? "it is listed twice" : undefined);
     const cleaned = why === undefined && entries.size < maxEntries ? withoutHidden(entry) : undefined;
     if (cleaned !== undefined) entries.set(id, cleaned);
     else leftOut.push({ name: plainText(id, 256), why: why ?? lastReason(entries.size) });

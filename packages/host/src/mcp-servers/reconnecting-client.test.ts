@@ -6,7 +6,7 @@ interface Fake {
   lose(): void;
 }
 
-/** A reconnecting client over connections that open and break as they are told, and a clock that stands still. */
+/** A reconnecting client over connections that open and break as they are told, and a fixed clock. */
 function world(outcomes: readonly ("opens" | "fails")[]): {
   client: ReconnectingClient<Fake>;
   events: string[];
@@ -38,7 +38,7 @@ test("nothing is opened before it is needed, and then it is opened once", async 
   expect(events).toEqual(["open #1"]);
 });
 
-test("after a failure nobody waits and nothing is tried until the pause is over; pauses double up to 30 s", async () => {
+test("after a failure no caller waits and nothing is tried until the pause is over; pauses double up to 30 s", async () => {
   const { client, events, advance } = world(Array.from({ length: 9 }, () => "fails"));
   for (const pauseMs of [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
     await expect(client.connection()).rejects.toThrow("failed");
@@ -91,7 +91,7 @@ test("the first attempt is waited for, however long it takes", async () => {
   expect(client.isConnected).toBe(true);
 });
 
-test("after a failure, whoever comes late into an attempt does not wait for it, and finds what it came to", async () => {
+test("after a failure, a caller who comes late into an attempt does not wait for it, and is told its outcome", async () => {
   const { client, advance, open, fail } = slowWorld();
   const failed = client.connection();
   fail();
@@ -107,7 +107,7 @@ test("after a failure, whoever comes late into an attempt does not wait for it, 
   expect(await client.connection()).toBe(await first);
 });
 
-describe("whoever waits for a connection", () => {
+describe("a caller who waits for a connection", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -141,7 +141,7 @@ describe("whoever waits for a connection", () => {
     await expect(client.connected(patient)).rejects.toThrow("There is no connection right now.");
   });
 
-  test("waits no longer than their time, and the attempt goes on for others", async () => {
+  test("waits no longer than their time, and the attempt continues for others", async () => {
     const { client, open } = slowWorld();
     const [short, long] = [client.connected({ ...patient, timeoutMs: 1000 }), client.connected(patient)];
     const [refused] = await Promise.all([Promise.allSettled([short]), vi.advanceTimersByTimeAsync(1000)]);
@@ -168,7 +168,7 @@ describe("a client that stays connected", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("connects at once, and again after each failure and each loss, without anybody who needs it", async () => {
+  test("connects at once, and again after each failure and each loss, without a caller who needs it", async () => {
     const { client, events, advance, open, fail, lose } = slowWorld();
     client.stayConnected();
     expect(events).toEqual(["open"]);

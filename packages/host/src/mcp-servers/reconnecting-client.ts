@@ -10,7 +10,7 @@ export interface ReconnectingClientOptions<Connection> {
   clock(): number;
 }
 
-/** Who waits for a connection, and for how long. */
+/** How long to wait for a connection, and the signal of the caller who waits. */
 export interface Wait {
   signal: AbortSignal;
   timeoutMs: number;
@@ -18,23 +18,23 @@ export interface Wait {
 
 /** Opens a connection when it is first needed, and again after it was lost, with growing pauses between failures. */
 export interface ReconnectingClient<Connection> {
-  /** Whether there is a connection, as far as anybody knows. */
+  /** Whether there is a connection, as far as this process knows. */
   readonly isConnected: boolean;
   /**
-   * The connection. The first attempt is waited for; after a failure, one that began just now. Rejects at once when there is
-   * none right now: it does not wait for the next attempt.
+   * The connection, which is opened unless the pause after a failure is not over. Waits for the first attempt; after a failure
+   * only for an attempt that began within the last second. Rejects at once otherwise.
    */
   connection(): Promise<Connection>;
   /**
-   * The connection, which is waited for: while it is being opened, and while one that was lost is replaced. Rejects when the
-   * attempt fails, when the last one did, when the time is over and when the caller leaves.
+   * Waits for the connection while it is being opened, or while a lost one is replaced. Rejects when the attempt fails, during
+   * the pause after a failed attempt, when the time is over, when the caller leaves and when the client is closed.
    */
   connected(wait: Wait): Promise<Connection>;
-  /** Connects now, and again whenever the connection is lost, without anybody who needs it. */
+  /** Connects now, and again after each failure and each loss, even if no caller needs it. */
   stayConnected(): void;
-  /** Opens nothing more, and closes what is open in its own time. */
+  /** Opens nothing more, and closes the connection when its calls have ended. */
   retire(): Promise<void>;
-  /** Closes what is open at once, and opens nothing more. */
+  /** Closes the connection at once, and opens nothing more. */
   close(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
   const retired = new AbortController();
   const endings = new Set<Promise<void>>();
   let current: Promise<Connection> | undefined;
-  /** When the current attempt began; Infinity when no attempt is running. */
+  /** When the current attempt began; Infinity once it has succeeded. */
   let tryingSince = Infinity;
   let failures = 0;
   let retryAt = -Infinity;
@@ -131,7 +131,7 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
         await within(Math.min(restMs, timeoutMs), signals);
         if (restMs > timeoutMs) throw noConnection();
       }
-      // Timers of the system are not as exact as the clock: whoever has waited for the pause begins.
+      // Timers are not as exact as the clock, so the attempt begins when the timer fires, whatever the clock says.
       if (!retired.signal.aborted) current ??= attempt();
       if (current === undefined) throw noConnection();
       return within(until - clock(), signals, current);
@@ -153,8 +153,8 @@ function noConnection(): NotConnectedError {
 }
 
 /**
- * What a promise comes to within a time; without one, nothing once the time is over. Rejects when the time is over first, and
- * when a signal fires. Whoever else waits for the promise goes on.
+ * The result of a promise within a time, or without a promise just that wait. Rejects when the time is over before the promise
+ * settles, and when a signal fires. Others who wait for the promise are not affected.
  */
 function within(ms: number, signals: readonly AbortSignal[]): Promise<void>;
 function within<T>(ms: number, signals: readonly AbortSignal[], promise: Promise<T>): Promise<T>;

@@ -12,7 +12,7 @@ import { mcpWorld, testServer } from "../../test/mcp/servers.ts";
 const grants = [runGrant, grantOf("echo", { capabilities: [capability("mcp.test", ["echo"], "call")] })];
 const context = { enabledToolNamespaces: ["mcp.test"] };
 
-test("a turn that goes on before its server has started again keeps its tools, and its call waits for the server", async () => {
+test("a turn that resumes before its server has started again has its tools, and its call waits for the server", async () => {
   const [pins, journal] = [memoryPins(), memoryTurnJournal()];
   let onFirst = (): void => {};
   const first = new Promise<void>((resolve) => (onFirst = resolve));
@@ -40,7 +40,7 @@ test("a turn that goes on before its server has started again keeps its tools, a
   hasStarted = () => writeFileSync(file, "");
   const after = mcpWorld({ test: { command: testServer("--start-after", file) } }, { pins });
   const goesOn = journalWorld(runtime, { journal, grants, tools: [], toolProviders: after.pool.providers });
-  const result = await goesOn.goOn({ context: { context } });
+  const result = await goesOn.resume({ context: { context } });
   expect(result).toMatchObject({ status: "succeeded", output: "succeeded" });
   expect(offered).toEqual([["mcp.test.echo"], ["mcp.test.echo"]]);
   await running;

@@ -18,7 +18,7 @@ function toolOf(properties: JsonObject, required: string[] = [], more: JsonObjec
 
 for (const row of [
   {
-    name: "a mail: everybody it goes to is under one place",
+    name: "a mail: all its receivers are under one place",
     tool: toolOf(
       {
         to: { type: "array", items: text },
@@ -138,7 +138,7 @@ for (const row of [
     rule: undefined,
   },
   {
-    name: "nothing for what is one of a few values, a yes or a no, or an object",
+    name: "nothing for what is one of a few values, a boolean, or an object",
     tool: toolOf({
       channel: { enum: ["a", "b"] },
       user: { const: "a" },

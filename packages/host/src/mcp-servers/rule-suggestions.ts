@@ -5,17 +5,17 @@ import { argumentsOf, type SchemaArgument } from "./schema-arguments.ts";
 /** Rules to begin with. */
 export interface Suggestion {
   rules: Record<string, Rule>;
-  /** Tools in which nothing looks like a target. */
+  /** Tools without an argument that looks like a target. */
   without: string[];
 }
 
-/** How places are called whose arguments mean the same, so that one grant is enough for an address. */
+/** Common labels for arguments with the same meaning, so that one grant is enough for an address. */
 const labels: readonly (readonly [label: string, words: readonly string[]])[] = [
   ["to", "to cc bcc recipient recipients receiver receivers payee beneficiary".split(" ")],
   ["with", "participant participants attendee attendees invitee invitees guest guests".split(" ")],
 ];
 
-/** Last words of names of files and addresses, of which a grant may be for a folder and what is below it. */
+/** Last words of names of files and addresses. A grant may cover a folder and what is below it. */
 const places = new Set([
   ..."path paths file files filename filenames folder folders directory directories dir".split(" "),
   ..."url urls uri uris link links href site sites website websites webpage page pages feed endpoint webhook".split(
@@ -33,7 +33,7 @@ const targets = new Set([
   ...places,
 ]);
 
-/** Words behind which the one before them counts: `channel_name`, `account_number`. */
+/** Last words that are ignored, so that the word before them counts: `channel_name`, `account_number`. */
 const suffixes = new Set("name names number numbers list key handle".split(" "));
 
 const formats = new Set("email idn-email uri url uri-reference iri hostname idn-hostname ipv4 ipv6".split(" "));
@@ -43,7 +43,7 @@ const addressFormats = new Set("uri url iri".split(" "));
 
 const maxPaths = 16;
 
-/** Rules for tools by the names, formats and descriptions of their arguments. They are guesses, for an operator to edit. */
+/** Rules for tools by the names, formats and descriptions of their arguments. They are a first draft for an operator to edit. */
 export function suggestRules(tools: readonly ToolDescriptor[]): Suggestion {
   const suggestion: Suggestion = { rules: {}, without: [] };
   for (const { name, namespace, inputSchema } of tools) {

@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from "turnpike/contracts";
 
 /** An argument that a tool's input schema declares. */
 export interface SchemaArgument {
-  /** The way to it through nested objects; lists on the way count for nothing. */
+  /** The path to it through nested objects. Lists on the path are skipped. */
   keys: readonly string[];
   /** Whether every call has it: it is required, and so is everything around it. */
   isRequired: boolean;
-  /** What the schema says of it: every alternative that is not null, and the elements in place of a list. */
+  /** Its schemas: every alternative that is not null, and for a list its elements. */
   schemas: readonly JsonObject[];
 }
 
@@ -14,7 +14,7 @@ export interface SchemaArgument {
 const maxDepth = 8;
 const maxArguments = 1024;
 
-/** The arguments of an input schema, nested ones behind those that hold them. */
+/** The arguments of an input schema, nested ones after those that contain them. */
 export function argumentsOf(schema: JsonObject): SchemaArgument[] {
   const found: SchemaArgument[] = [];
   const visit = (schemas: readonly JsonObject[], keys: readonly string[], isRequired: boolean): void => {
@@ -47,7 +47,7 @@ function isRequiredIn({ required, properties: declared }: JsonObject, name: stri
   return isMentioned && Array.isArray(required) && required.includes(name);
 }
 
-/** What schemas come to: references followed, alternatives and parts one by one, the elements of lists in their place. */
+/** Resolves schemas: follows references, splits alternatives and parts, and replaces lists by their elements. */
 function meanings(root: JsonObject, schemas: readonly JsonValue[]): JsonObject[] {
   const seen = new Set<JsonValue>();
   const found: JsonObject[] = [];

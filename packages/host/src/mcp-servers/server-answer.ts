@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
-import { withoutHiddenText } from "../base/index.ts";
+import { withoutHiddenText } from "../shared/index.ts";
 import { changedNumberCode } from "./exact-numbers.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
@@ -15,7 +15,7 @@ import type { ToolAnswer } from "./mcp-connection.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 
 const maxErrorText = 4096;
-/** The error of a call for which the server could not even be asked. */
+/** The error of a call that could not be sent to the server. */
 export function toUnavailable(cause: unknown): never {
   throw new ToolError("tool_catalog_unavailable", "The MCP server did not answer; nothing was called.", {
     cause,
@@ -23,7 +23,7 @@ export function toUnavailable(cause: unknown): never {
   });
 }
 
-/** The codes of what a server refuses, and of what it has no time for. */
+/** The codes for a refusal of the server, and for a timeout. */
 interface AnswerCodes {
   refused: string;
   late: string;
@@ -31,7 +31,7 @@ interface AnswerCodes {
 
 const codesOfTools: AnswerCodes = { refused: "mcp_tool_error", late: "tool_execution_failed" };
 
-/** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
+/** A server's refusal has the server's message, which is data for the caller. Other errors are not shown to callers. */
 export function toToolError(error: unknown, codes = codesOfTools): never {
   if (error instanceof AnswerTooLargeError || codeOf(error) === tooLargeCode) throw tooLarge();
   if (error instanceof ProtocolError && error.code === changedNumberCode) throw changedNumber(error.message);
@@ -48,7 +48,7 @@ export function toToolError(error: unknown, codes = codesOfTools): never {
   throw error;
 }
 
-/** Whether a server had no time left to answer. */
+/** Whether a server did not answer in time. */
 export function isLate(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
@@ -57,15 +57,15 @@ function codeOf(error: unknown): number | undefined {
   return error instanceof ProtocolError ? error.code : undefined;
 }
 
-/** What a succeeded result says: the output, and the metadata beside it. */
+/** The parts of a successful result: the output, and the metadata beside it. */
 export interface AnswerParts {
   output: JsonValue;
   metadata: { mcp: JsonObject };
 }
 
 /**
- * The parts of a tool's answer, unchanged but for hidden characters: its structure with the content beside it, or its content.
- * The output and what is beside it are each at most so many bytes.
+ * The parts of a tool's answer without hidden characters: its structured content with the content beside it, or its content
+ * alone. The output and what is beside it may each have `maxBytes`.
  */
 export function partsOf(answer: ToolAnswer, isStructureDeclared: boolean, maxBytes: number): AnswerParts {
   const { content, structuredContent, isError, _meta } = answer;
@@ -86,14 +86,14 @@ function textsOf(content: ToolAnswer["content"]): string[] {
 }
 
 function metaOf(meta: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  // Read without what is hidden in it, as everybody else reads it later.
+  // The key is compared without hidden characters, as later readers see it.
   const own = Object.entries(meta ?? {}).filter(([key]) => !isReserved(withoutHiddenText(key)));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
 /**
- * Whether a key of `_meta` is not the server's to say: the protocol's are about the connection to the server, and not about its
- * answer, and the host's own say what the gate decided.
+ * Whether a server may not set a key of `_meta`: the protocol's keys are about the connection to the server, and the host's own
+ * keys are about what the gate decided.
  */
 function isReserved(key: string): boolean {
   const prefix = key.slice(0, Math.max(0, key.indexOf("/"))).toLowerCase();
@@ -102,8 +102,8 @@ function isReserved(key: string): boolean {
 }
 
 /**
- * What a server answered, within so many bytes. It is read by models and shown to people, so hidden text is removed from it;
- * base64 has no such characters, and stays as it is.
+ * What a server answered, within `maxBytes`. Models read it and people see it, so hidden text is removed. Base64 has no such
+ * characters, and stays as it is.
  */
 export function plainAnswer(answer: unknown, maxBytes: number): JsonValue {
   if (Buffer.byteLength(JSON.stringify(answer)) > maxBytes) throw tooLarge();

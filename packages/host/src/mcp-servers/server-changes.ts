@@ -1,14 +1,14 @@
 import type { ChangedList } from "./server-lists.ts";
 
-/** Whose list changed: the connection's of a server, or all of the server's without one. */
+/** Whose list changed: that of one connection to a server, or without a key those of all connections to it. */
 interface ChangedServer {
   server: string;
   connection?: string | undefined;
-  /** Reads the list anew, before anybody is told. */
+  /** Reads the list again before the listeners are called. */
   refresh?: () => void;
 }
 
-/** Tells those who listen that a list of a server is another one now. */
+/** Tells listeners that a list of a server has changed. */
 export interface ServerChanges {
   tell(changed: ChangedServer, kind: ChangedList): void;
   /** Listens until the function that is returned is called. */
@@ -18,10 +18,10 @@ export interface ServerChanges {
 /** However often a server says that a list changed, listeners are told of it at most this often. */
 const everyMs = 1000;
 
-/** Makes what tells listeners: the first change at once, and those that follow it together. */
+/** Listeners are told of the first change at once, and of those that follow it together. */
 export function createServerChanges(): ServerChanges {
   const listeners = new Set<(changed: ChangedServer, kind: ChangedList) => void>();
-  /** The changes that were told just now, and whether there was another one since. */
+  /** The changes of which listeners were told just now, and whether there was another one since. */
   const told = new Map<string, { isAgain: boolean }>();
   const tell = (changed: ChangedServer, kind: ChangedList): void => {
     const key = JSON.stringify([changed.server, changed.connection, kind]);

@@ -57,7 +57,7 @@ describe("the connections of owners", () => {
     expect(events.slice(4)).toEqual(["open bob", "close alice"].toSorted().toReversed());
   });
 
-  test("are given up when nobody has used them for a while, and made again when somebody does", async () => {
+  test("are given up when no call has used them for a while, and made again when one does", async () => {
     const { clients, events } = open();
     await clients.connection(of("alice"));
     await vi.advanceTimersByTimeAsync(999);

@@ -2,24 +2,24 @@ import type { DiscoveryContext } from "turnpike/contracts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { ReconnectingClient, Wait } from "./reconnecting-client.ts";
 
-/** The connections to one server: one for everybody, or one for each owner whose credentials it takes. */
+/** The connections to one server: one for all callers, or one for each owner with credentials of their own. */
 export interface ServerClients {
   /** The connection over which a context lists and calls. Rejects when there is none right now. */
   connection(context: DiscoveryContext): Promise<McpConnection>;
-  /** The same connection, which is waited for while it is being opened or replaced. */
+  /** Waits for the same connection while it is being opened or replaced. */
   connected(context: DiscoveryContext, wait: Wait): Promise<McpConnection>;
   /** Whether there is one now. */
   isConnected(context: DiscoveryContext): boolean;
-  /** Which of the connections that is: the same text means the same one. */
+  /** Identifies the connection of a context. */
   keyOf(context: DiscoveryContext): string;
-  /** The connection for everybody; undefined when there is none such. */
+  /** The connection for all callers; undefined when each owner has their own. */
   shared: (() => Promise<McpConnection>) | undefined;
-  /** Connects before anybody needs it, where one connection is for everybody. */
+  /** Opens the connection for all callers before one of them needs it. */
   start(): void;
   close(): Promise<void>;
 }
 
-/** One connection for everybody. */
+/** One connection for all callers. */
 export function sharedClient(client: ReconnectingClient<McpConnection>): ServerClients {
   const shared = (): Promise<McpConnection> => client.connection();
   return {
@@ -33,19 +33,19 @@ export function sharedClient(client: ReconnectingClient<McpConnection>): ServerC
   };
 }
 
-/** How connections are kept apart, and how many there are. */
+/** How connections are told apart, and how many there are. */
 export interface OwnerClientsOptions {
   keyOf(context: DiscoveryContext): string;
   open(context: DiscoveryContext): ReconnectingClient<McpConnection>;
-  /** More than this many are never kept: the one that was used the longest ago is given up. */
+  /** The largest number of open connections. Beyond it, the least recently used one is closed. */
   maxClients?: number;
-  /** One that nobody has used for this long is given up. */
+  /** A connection that was not used for this long is closed. */
   idleMs?: number;
 }
 
-/** A connection for each key, made when it is first used. One that is given up still finishes its calls. */
+/** A connection for each key, opened when it is first used. A connection finishes its calls before it is closed. */
 export function ownerClients({ keyOf, open, maxClients = 256, idleMs = 300_000 }: OwnerClientsOptions): ServerClients {
-  // The one that was used last stands last.
+  // Ordered by use: the most recently used one is last.
   const clients = new Map<string, { client: ReconnectingClient<McpConnection>; timer?: NodeJS.Timeout }>();
   const ending = new Set<ReconnectingClient<McpConnection>>();
   let isClosed = false;
@@ -75,7 +75,7 @@ export function ownerClients({ keyOf, open, maxClients = 256, idleMs = 300_000 }
     connection: async (context) => clientOf(context).connection(),
     connected: async (context, wait) => clientOf(context).connected(wait),
     isConnected: (context) => clients.get(keyOf(context))?.client.isConnected === true,
-    // Nobody knows the owners before they come.
+    // Owners are not known before their first call.
     start() {},
     async close() {
       isClosed = true;

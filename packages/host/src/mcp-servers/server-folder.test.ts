@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
 import { makeServerFolder, removeServerFolder } from "./server-folder.ts";
 
-const nobody = { uid: 65_534, gid: 65_534 };
+const unprivileged = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
 
 test("a folder is new, in the place for temporary files, and its user's alone", async () => {
-  // Nobody but root can give a folder away.
-  const user = isRoot ? nobody : undefined;
+  // Only root can give a folder away.
+  const user = isRoot ? unprivileged : undefined;
   const [one, other] = [await makeServerFolder(user), await makeServerFolder(user)];
   onTestFinished(() => removeServerFolder(other, user));
   expect(one).not.toBe(other);
@@ -26,17 +26,17 @@ test("a folder is new, in the place for temporary files, and its user's alone", 
   expect(existsSync(one)).toBe(false);
 });
 
-test("a link in a folder leads nobody out of it", async () => {
+test("a link in a folder leads no server out of it", async () => {
   const elsewhere = temporaryFolder();
-  writeFileSync(join(elsewhere, "kept"), "");
+  writeFileSync(join(elsewhere, "untouched"), "");
   const folder = await makeServerFolder(undefined);
   symlinkSync(elsewhere, join(folder, "link"));
   await removeServerFolder(folder, undefined);
-  expect([existsSync(folder), existsSync(join(elsewhere, "kept"))]).toEqual([false, true]);
+  expect([existsSync(folder), existsSync(join(elsewhere, "untouched"))]).toEqual([false, true]);
 });
 
 test("another user's folder is removed as that user, so that nothing in it can be used to remove what is not theirs", async () => {
-  const user = isRoot ? nobody : undefined;
+  const user = isRoot ? unprivileged : undefined;
   const folder = await makeServerFolder(user);
   onTestFinished(() => removeServerFolder(folder, undefined));
   mkdirSync(join(folder, "hosts"), { mode: 0o700 });

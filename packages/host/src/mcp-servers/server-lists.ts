@@ -4,7 +4,7 @@ import { z } from "zod";
 /** What a server can list. */
 export type ListKind = "tools" | "resources" | "resourceTemplates" | "prompts";
 
-/** The lists of which a server says when they change. Templates are among the resources. */
+/** The lists whose changes a server announces. Templates count as resources. */
 export type ChangedList = "tools" | "resources" | "prompts";
 
 interface ListRules {
@@ -14,7 +14,7 @@ interface ListRules {
     | "notifications/tools/list_changed"
     | "notifications/resources/list_changed"
     | "notifications/prompts/list_changed";
-  /** Of a longer list, `fail` uses nothing and `stop` the beginning. */
+  /** For a list that is too long, `fail` uses nothing and `stop` uses the beginning. */
   whenLonger: "fail" | "stop";
 }
 
@@ -45,7 +45,7 @@ const rules: Readonly<Record<ListKind, ListRules>> = {
   },
 };
 
-/** How long a server may take to say a whole list. */
+/** How long a server may take to send a whole list. */
 export const listMs = 5_000;
 const freshMs = 5_000;
 const maxPages = 64;
@@ -61,29 +61,29 @@ export interface ServerLists {
 }
 
 /**
- * Reads the lists of a server when somebody needs them, and keeps them until they are old or the server changes them, which
- * `onChanged` is told.
+ * Reads the lists of a server when they are needed, and caches them until they are old or the server changes them. Changes are
+ * passed to `onChanged`.
  */
 export function createServerLists(client: Client, onChanged: (kind: ChangedList) => void): ServerLists {
-  const kept = new Map<ListKind, { entries: Promise<readonly unknown[]>; until: number }>();
+  const cached = new Map<ListKind, { entries: Promise<readonly unknown[]>; until: number }>();
   const kinds = Object.keys(rules) as ListKind[];
   for (const { changed, capability } of Object.values(rules)) {
     client.setNotificationHandler(changed, () => {
-      for (const kind of kinds) if (rules[kind].changed === changed) kept.delete(kind);
+      for (const kind of kinds) if (rules[kind].changed === changed) cached.delete(kind);
       onChanged(capability);
     });
   }
   return {
     read(kind) {
-      const known = kept.get(kind);
+      const known = cached.get(kind);
       if (known !== undefined && performance.now() <= known.until) return known.entries;
       const list = { entries: readList(client, kind), until: performance.now() + freshMs };
-      // The time that a failed attempt took does not count, so that a server that hangs is not asked all the time.
+      // A failure is cached from its end on, so that a server that hangs is not asked all the time.
       list.entries.catch(() => (list.until = performance.now() + freshMs));
-      kept.set(kind, list);
+      cached.set(kind, list);
       return list.entries;
     },
-    forget: (kind) => void kept.delete(kind),
+    forget: (kind) => void cached.delete(kind),
   };
 }
 

@@ -17,7 +17,7 @@ for (const text of ["", ".", "..", "half \ud83d", "x".repeat(257), "/".repeat(86
 }
 
 for (const segment of ["file:%2F%2Fa", "%ff", "%2f", "a b"]) {
-  test(`${segment} stands for nothing, because its text is written otherwise`, () => {
+  test(`${segment} means nothing, because its text is written otherwise`, () => {
     expect(fromOfferSegment(segment)).toBeUndefined();
   });
 }

@@ -1,6 +1,6 @@
 import type { Prompt, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
 
-/** What an MCP server has besides its tools, cleaned and within limits. Nobody has asked yet whether it is granted. */
+/** What an MCP server has besides its tools, cleaned and within limits. Grants are checked later. */
 export interface ServerOffer {
   server: string;
   /** The resource namespace in which it is read and used, which is the tool namespace too: `mcp.<server>`. */
@@ -10,7 +10,7 @@ export interface ServerOffer {
   prompts: readonly Prompt[];
 }
 
-/** The step of a path that stands for a URI or a name of a server's; undefined when it is too long for one. */
+/** The step of a path that encodes a URI or a name of a server; undefined when it is too long for one. */
 export function offerSegment(text: string): string | undefined {
   try {
     const segment = encodeURIComponent(text);
@@ -21,7 +21,7 @@ export function offerSegment(text: string): string | undefined {
   }
 }
 
-/** The URI or the name that a step of a path stands for; undefined when the step is not one of `offerSegment`. */
+/** The URI or the name that a step of a path encodes; undefined when the step is not one of `offerSegment`. */
 export function fromOfferSegment(segment: string): string | undefined {
   try {
     const text = decodeURIComponent(segment);

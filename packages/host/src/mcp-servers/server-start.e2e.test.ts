@@ -76,7 +76,7 @@ describe("a server that starts slowly", () => {
     expect(gist(await call("mcp.test.issue", { org: "acme" }))).toBe("denied tool_unavailable");
   });
 
-  test("keeps from others that it is not there: those it is not offered to, and those who have it off", async () => {
+  test("does not reveal that it is missing to those it is not offered to, nor to those who have it off", async () => {
     const { test: server } = slowServer({ tenants: ["acme"], owners: ["human:alice"] });
     const { pool } = mcpWorld({ test: server });
     expect(pool.unavailable(contextOf())).toEqual(["test"]);
@@ -87,7 +87,7 @@ describe("a server that starts slowly", () => {
 });
 
 describe("a server that is started with the host", () => {
-  test("is connected before anybody needs it, and pins nothing by that", async () => {
+  test("is connected before a call needs it, and pins nothing by that", async () => {
     const pins = memoryPins();
     const { pool } = mcpWorld({ test: { command: testServer() } }, { pins });
     pool.start();
@@ -106,7 +106,7 @@ describe("a server that is started with the host", () => {
     expect(pool.unavailable(contextOf())).toEqual([]);
   });
 
-  test("is started again when it has ended, without anybody who needs it", async () => {
+  test("is started again when it has ended, without a call that needs it", async () => {
     const { pool, call } = mcpWorld({ test: { command: testServer() } });
     pool.start();
     const pid = Number(textOf(await call("mcp.test.pid")));
@@ -120,7 +120,7 @@ describe("a server that is started with the host", () => {
 });
 
 describe("those who listen", () => {
-  test("are told when a server comes, when its tools change and when somebody accepts them", async () => {
+  test("are told when a server comes, when its tools change and when an operator accepts them", async () => {
     const { test: server, start } = slowServer({ tenants: ["acme"] });
     const { pool, call, names } = mcpWorld({ test: server });
     const [told, others]: [string[], string[]] = [[], []];

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { truncateText, withoutHiddenText } from "../base/index.ts";
+import { truncateText, withoutHiddenText } from "../shared/index.ts";
 
 /** A line of a server's standard error, as it is logged. */
 export interface StandardErrorLine {
@@ -23,7 +23,7 @@ const maxLineLength = 1000;
 const newline = 0x0a;
 /** A shorter text occurs in many lines by chance, so it is not masked. */
 const minSecretLength = 6;
-/** Replaces each character of a secret. No line has it, because hidden characters are removed before. */
+/** Replaces each character of a secret. No line contains it, because hidden characters are removed first. */
 const mark = "\0";
 const masked = /\0+/g;
 const token = /tp_[0-9a-f]{16}_[0-9a-f]{64}/g;
@@ -32,15 +32,15 @@ const token = /tp_[0-9a-f]{16}_[0-9a-f]{64}/g;
 export function logStandardError(stream: Readable, options: StandardErrorOptions): void {
   const { write, clock = () => performance.now() } = options;
   const secrets = linesOf(options.secrets);
-  // So many bytes are kept that a secret that begins in the shown part is found whole.
-  const keptBytes = maxLineBytes + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)));
+  // Enough bytes are stored to find the whole of a secret that begins in the shown part.
+  const storedBytes = maxLineBytes + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)));
   let parts: Buffer[] = [];
   let size = 0;
   let leftOut = 0;
   let window = { since: clock(), lines: 0, bytes: 0 };
 
   const add = (part: Buffer): void => {
-    if (size < keptBytes) parts.push(part.subarray(0, keptBytes - size));
+    if (size < storedBytes) parts.push(part.subarray(0, storedBytes - size));
     size += part.length;
   };
   const end = (): void => {
@@ -86,7 +86,7 @@ function linesOf(secrets: readonly string[]): string[] {
   return [...new Set(long)].toSorted((one, other) => other.length - one.length);
 }
 
-/** Masks secrets with as many marks, so that the line is truncated where it would have been without masking. */
+/** Masks each character of a secret with one mark, so that masking does not change where the line is truncated. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .reduce((shown, secret) => shown.replaceAll(secret, mark.repeat(secret.length)), text)

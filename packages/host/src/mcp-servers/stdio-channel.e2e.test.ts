@@ -10,7 +10,7 @@ interface Started {
 
 test("nothing that is started as a server's user inherits the host's variables", async () => {
   const isRoot = process.getuid?.() === 0;
-  // Nobody but root can start a program as somebody else.
+  // Only root can start a program as another user.
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   // Every way to start a program ends in this method, which takes the variables as the program gets them.
   const spawn = vi.spyOn(ChildProcess.prototype as unknown as { spawn(options: Started): number }, "spawn");

@@ -30,7 +30,7 @@ export interface StdioLimits {
   onStandardError(line: StandardErrorLine): void;
 }
 
-/** Starts a server as a child process, in a folder of its own that goes with it. Rejects when there is no such program. */
+/** Starts a server as a child process, in a folder that is removed when it ends. Rejects when there is no such program. */
 export async function openStdioChannel(server: StdioServer, limits: StdioLimits): Promise<Channel> {
   const folder = await makeServerFolder(server.user);
   try {

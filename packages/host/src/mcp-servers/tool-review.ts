@@ -2,21 +2,21 @@ import type { McpTool } from "./mcp-tool.ts";
 import type { Pin, PinStore, ToolDefinition } from "./pin-store.ts";
 import type { SeenList, ToolPins } from "./tool-pins.ts";
 
-/** What a server has of a tool, beside what was accepted of it. */
+/** A tool as the server has it now, beside what was accepted. */
 export interface ReviewedTool {
   tool: string;
-  /** Offered as it was accepted; withdrawn because it changed, or because it is new; or not there at the moment. */
+  /** Offered as it was accepted; withdrawn because it changed, or because it is new; or missing from the server's list. */
   state: "pinned" | "changed" | "new" | "gone";
   /** What was accepted. */
   pin?: Pin;
-  /** What the server says now, when it is something else. */
+  /** What the server lists now, when it differs. */
   now?: ToolDefinition;
 }
 
 /** A server with its tools, as the operator sees it. */
 export interface ServerReview {
   server: string;
-  /** Whether the server answers now, or its owners' connections have said what its tools are. */
+  /** Whether the server answers now, or connections of owners have listed its tools. */
   isAvailable: boolean;
   /** When its list was read; undefined when this host has never read it. */
   seenAt?: string;
@@ -25,7 +25,7 @@ export interface ServerReview {
 
 /** Reviewing the tools of MCP servers, for operators. */
 export interface McpReviews {
-  /** All servers. None of them is pinned by being looked at. */
+  /** Reads all servers, and pins nothing. */
   list(): Promise<ServerReview[]>;
   /** One server; undefined when there is none of this name. */
   find(server: string): Promise<ServerReview | undefined>;
@@ -36,20 +36,20 @@ export interface McpReviews {
   accept(server: string, wanted: readonly { tool: string; hash: string }[], by: string): Promise<boolean>;
 }
 
-/** How to read the tools of a server; undefined when that takes the credentials of an owner. */
-export type Look = (() => Promise<ReadonlyMap<string, McpTool>>) | undefined;
+/** Reads the tools of a server; undefined when that requires the credentials of an owner. */
+export type ListTools = (() => Promise<ReadonlyMap<string, McpTool>>) | undefined;
 
 /** A server that takes longer than this counts as one that does not answer. */
-const lookMs = 5000;
+const listMs = 5000;
 
 /** Makes the reviews of these servers. */
-export function createReviews(servers: ReadonlyMap<string, Look>, store: PinStore, pins: ToolPins): McpReviews {
-  /** What the server has now, as far as it can be known. */
+export function createReviews(servers: ReadonlyMap<string, ListTools>, store: PinStore, pins: ToolPins): McpReviews {
+  /** The lists of the server now, as far as they can be read. */
   const listsOf = async (server: string): Promise<{ isAvailable: boolean; lists: readonly SeenList[] }> => {
-    const look = servers.get(server);
+    const listTools = servers.get(server);
     const before = pins.seen(server);
-    if (look === undefined) return { isAvailable: before.length > 0, lists: before };
-    const tools = await within(lookMs, look());
+    if (listTools === undefined) return { isAvailable: before.length > 0, lists: before };
+    const tools = await within(listMs, listTools());
     if (tools === undefined) return { isAvailable: false, lists: before };
     const list = { at: new Date().toISOString(), names: new Set(tools.keys()), withdrawn: [...tools.values()] };
     return { isAvailable: true, lists: [list] };

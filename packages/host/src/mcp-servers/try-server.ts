@@ -1,6 +1,6 @@
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { JsonObject } from "turnpike/contracts";
-import type { Log } from "../observe/index.ts";
+import type { Log } from "../telemetry/index.ts";
 import { createHeaderSecrets, placesOf } from "./header-secrets.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection } from "./mcp-connection.ts";
@@ -10,10 +10,10 @@ import type { McpTool } from "./mcp-tool.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { hasEnded, whyUnavailable } from "./why-unavailable.ts";
 
-/** What became of trying a server. */
+/** The outcome of trying a server. */
 export type ServerTrial = { server: string } & (
   | { kind: "answers"; tools: ReadonlyMap<string, McpTool>; leftOut: readonly LeftOut[] }
-  /** It takes the credentials of an owner, and nobody's are used for this. */
+  /** It requires the credentials of an owner, and no owner's are used for a trial. */
   | { kind: "not tried" }
   /** `why` says what happened and what to do. */
   | { kind: "fails"; why: string }
@@ -28,7 +28,7 @@ export interface TrialOptions {
 
 /**
  * Starts or connects to every server, as the host would, reads its list, and closes everything again. Servers are tried at the
- * same time, and nothing is kept of what they say.
+ * same time, and nothing that they send is stored.
  */
 export function tryServers({ servers }: McpConfig, options: TrialOptions): Promise<ServerTrial[]> {
   return Promise.all(Object.entries(servers).map(([name, server]) => tryServer(name, server, options)));

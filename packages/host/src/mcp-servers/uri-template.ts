@@ -1,4 +1,4 @@
-/** A part of a template: a text that stands for itself, or a place for others. */
+/** A part of a template: a literal text, or an expression. */
 type TemplatePart = { literal: string } | { hasSlashes: boolean };
 
 /**
@@ -26,7 +26,7 @@ function afterLiteral(starts: ReadonlySet<number>, literal: string, uri: string)
   return new Set([...starts].filter((at) => uri.startsWith(literal, at)).map((at) => at + literal.length));
 }
 
-/** A value can end anywhere from its earliest start on; a simple one before the next slash, and it is not empty. */
+/** Where a value can end: anywhere behind its earliest start. A simple value is not empty and ends before the next slash. */
 function afterValue(starts: ReadonlySet<number>, hasSlashes: boolean, uri: string): Set<number> {
   const ends = new Set<number>();
   let isInside = false;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
 import { ZodError } from "zod";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import { HeaderSecretError } from "./header-secrets.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 
@@ -11,7 +11,7 @@ export function whyUnavailable(error: unknown, name: string, server: McpServerCo
   if (error instanceof ConfigError) return error.message;
   if (error instanceof HeaderSecretError) return `${error.message}. Correct ${key}.headers.`;
   if (error instanceof RangeError) return `its list of tools is not used. ${error.message}`;
-  if (error instanceof ZodError) return "its answer is not what MCP says it should be. Look for another version of it.";
+  if (error instanceof ZodError) return "its answer is not what MCP says it should be. Try another version of it.";
   return server.url === undefined ? whyNotStarted(error, key, server) : whyNotReached(error, key, new URL(server.url));
 }
 
@@ -43,7 +43,7 @@ function whyNotReached(error: unknown, key: string, { host }: URL): string {
     return `the certificate of ${host} is not accepted (${certificate}). ${next}`;
   }
   const code = codes.at(-1);
-  return `nobody answers at ${host} (${code ?? "no answer"}). Start the server, or correct ${key}.url.`;
+  return `no server answers at ${host} (${code ?? "no answer"}). Start the server, or correct ${key}.url.`;
 }
 
 function whyRefused(status: number | undefined, key: string): string {
@@ -51,7 +51,7 @@ function whyRefused(status: number | undefined, key: string): string {
     return `it refuses the credentials (${status}). Check the key, and ${key}.headersEnv or ${key}.headers.`;
   if (status === 404 || status === 405)
     return `there is no MCP server at this address (${status}). Correct ${key}.url.`;
-  return `it answers with status ${status ?? "unknown"}. Look into its log.`;
+  return `it answers with status ${status ?? "unknown"}. Read its log.`;
 }
 
 /** The codes of an error and of its causes, the outermost first. */

@@ -11,7 +11,7 @@ import { createMessageStore, type Inbox, type MessageStore } from "./message-sto
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
 const later = "2026-01-01T12:10:00Z";
 
-/** Somebody who sends, another for each place. */
+/** A sender, another for each place. */
 function senderAt(place: number): PrincipalRef {
   return { kind: "human", userId: `sender-${place}` };
 }
@@ -29,7 +29,7 @@ async function idsIn(store: MessageStore, inbox: Inbox, page: { after?: number; 
 }
 
 async function deliverAll(store: MessageStore, tenant: string, ids: readonly string[]): Promise<void> {
-  for (const id of ids) expect(await store.deliver(message(id), tenant, now)).toBe("kept");
+  for (const id of ids) expect(await store.deliver(message(id), tenant, now)).toBe("stored");
 }
 
 describe.each(databaseKinds)("messages on %s", (kind) => {
@@ -39,11 +39,11 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const { messages } = openStores(await open(), { unreadMessages: 2 });
     const tenant = newTenant();
     for (const place of [1, 2])
-      expect(await messages.deliver(message("m", { sender: senderAt(place) }), tenant, now)).toBe("kept");
+      expect(await messages.deliver(message("m", { sender: senderAt(place) }), tenant, now)).toBe("stored");
     expect(await messages.deliver(message("m", { sender: senderAt(3) }), tenant, now)).toBe("full");
   });
 
-  test("a message is read to its last character, with the moment at which it was received", async () => {
+  test("a message is read to its last character, with the instant at which it was received", async () => {
     const store = createMessageStore(await open());
     const tenant = newTenant();
     const sent = message("m\0-1", {
@@ -51,7 +51,7 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
       replyTo: "message-0",
       provenance: { source: "test", parentIds: ["message-0"], metadata: { step: 1 } },
     });
-    expect(await store.deliver(sent, tenant, later)).toBe("kept");
+    expect(await store.deliver(sent, tenant, later)).toBe("stored");
     expect(await store.inbox(alices(tenant), { limit: 1 })).toEqual([
       { sequence: 1, envelope: sent, receivedAt: "2026-01-01T12:10:00Z", isAcknowledged: false },
     ]);
@@ -99,7 +99,7 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
       test(row.name, async () => {
         const store = createMessageStore(await open());
         const tenant = newTenant();
-        expect(await store.deliver(sent, tenant, now)).toBe("kept");
+        expect(await store.deliver(sent, tenant, now)).toBe("stored");
         await store.acknowledge(alices(tenant), row.holds ? ["message-1"] : [], later);
         expect(await store.holds(row.elsewhere === true ? newTenant() : tenant, row.asked)).toBe(row.holds);
       });
@@ -110,7 +110,7 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const store = createMessageStore(await open());
     const tenant = newTenant();
     const both = [message("message-1", { sender: bob }), message("message-1", { sender: assistant })];
-    for (const sent of both) expect(await store.deliver(sent, tenant, now)).toBe("kept");
+    for (const sent of both) expect(await store.deliver(sent, tenant, now)).toBe("stored");
     for (const sent of both) expect(await store.holds(tenant, sent)).toBe(true);
   });
 
@@ -141,16 +141,16 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const store = createMessageStore(await open());
     const tenant = newTenant();
     await deliverAll(store, tenant, ["message-1"]);
-    expect(await store.deliver(message("message-1", { sender: bob }), tenant, now)).toBe("kept");
+    expect(await store.deliver(message("message-1", { sender: bob }), tenant, now)).toBe("stored");
     const received = await store.inbox(alices(tenant), { limit: 100 });
     expect(received.map(({ envelope }) => envelope.sender)).toEqual([assistant, bob]);
   });
 
-  test("a message that is delivered again is kept once, acknowledged or not", async () => {
+  test("a message that is delivered again is stored once, acknowledged or not", async () => {
     const store = createMessageStore(await open());
     const tenant = newTenant();
     await deliverAll(store, tenant, ["message-1", "message-1"]);
-    expect(await store.deliver(message("message-1", { createdAt: later }), tenant, later)).toBe("kept");
+    expect(await store.deliver(message("message-1", { createdAt: later }), tenant, later)).toBe("stored");
     expect(await idsIn(store, alices(tenant))).toEqual(["message-1"]);
     await store.acknowledge(alices(tenant), ["message-1"], later);
     await deliverAll(store, tenant, ["message-1"]);
@@ -218,13 +218,13 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const tenant = newTenant();
     const deliver = (id: string, sender: PrincipalRef, changes = {}) =>
       store.deliver(message(id, { sender, ...changes }), tenant, now);
-    expect(await deliver("a", assistant)).toBe("kept");
-    expect(await deliver("b", bob)).toBe("kept");
+    expect(await deliver("a", assistant)).toBe("stored");
+    expect(await deliver("b", bob)).toBe("stored");
     expect(await deliver("c", senderAt(3))).toBe("full");
-    expect(await deliver("a", assistant)).toBe("kept");
-    expect(await deliver("d", assistant, { receiver: bob })).toBe("kept");
+    expect(await deliver("a", assistant)).toBe("stored");
+    expect(await deliver("d", assistant, { receiver: bob })).toBe("stored");
     await store.acknowledge(alices(tenant), ["a", "a", "unknown"], later);
-    expect(await deliver("c", senderAt(3))).toBe("kept");
+    expect(await deliver("c", senderAt(3))).toBe("stored");
     expect(await deliver("e", senderAt(4))).toBe("full");
     expect(await idsIn(store, alices(tenant))).toEqual(["b", "c"]);
   });
@@ -241,13 +241,13 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
       const ids = Array.from({ length: most + 1 }, (_, place) => `m-${place}`);
       const deliveries = [];
       for (const id of ids) deliveries.push(await store.deliver(message(id), tenant, now));
-      expect(deliveries).toEqual([...ids.slice(1).map(() => "kept"), room === 1 ? "full" : "crowded"]);
+      expect(deliveries).toEqual([...ids.slice(1).map(() => "stored"), room === 1 ? "full" : "crowded"]);
       const ofBob = await store.deliver(message("m", { sender: bob }), tenant, now);
-      expect(ofBob).toBe(room === 1 ? "full" : "kept");
-      expect(await store.deliver(message("other", { receiver: bob }), tenant, now)).toBe("kept");
-      expect(await store.deliver(message("m-0"), tenant, now)).toBe("kept");
+      expect(ofBob).toBe(room === 1 ? "full" : "stored");
+      expect(await store.deliver(message("other", { receiver: bob }), tenant, now)).toBe("stored");
+      expect(await store.deliver(message("m-0"), tenant, now)).toBe("stored");
       await store.acknowledge(alices(tenant), ["m-0"], later);
-      expect(await store.deliver(message("again"), tenant, now)).toBe("kept");
+      expect(await store.deliver(message("again"), tenant, now)).toBe("stored");
     });
 
   test("fifty deliveries, ten at once, into an inbox with room for twenty are twenty messages", async () => {
@@ -256,7 +256,7 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const deliveries = await tenAtOnce(50, (place) =>
       store.deliver(message(`message-${place}`, { sender: senderAt(place) }), tenant, now),
     );
-    expect(deliveries.filter((delivery) => delivery === "kept")).toHaveLength(20);
+    expect(deliveries.filter((delivery) => delivery === "stored")).toHaveLength(20);
     expect(deliveries.filter((delivery) => delivery === "full")).toHaveLength(30);
     expect(await idsIn(store, alices(tenant))).toHaveLength(20);
   });
@@ -265,14 +265,14 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     const store = createMessageStore(await open(), { maxUnacknowledged: 20 });
     const tenant = newTenant();
     const deliveries = await tenAtOnce(10, (place) => store.deliver(message(`message-${place}`), tenant, now));
-    expect(deliveries.filter((delivery) => delivery === "kept")).toHaveLength(2);
+    expect(deliveries.filter((delivery) => delivery === "stored")).toHaveLength(2);
     expect(deliveries.filter((delivery) => delivery === "crowded")).toHaveLength(8);
   });
 
   for (const row of [
     { name: "its receiver", who: alice, knows: true },
     { name: "its sender", who: assistant, knows: true },
-    { name: "nobody else", who: bob, knows: false },
+    { name: "no one else", who: bob, knows: false },
   ]) {
     test(`a message is known to ${row.name}`, async () => {
       const store = createMessageStore(await open());

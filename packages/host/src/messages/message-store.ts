@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
-import { principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
-import { canonicalJson, columnText, fixedLimits, limitSettings } from "../base/index.ts";
+import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
+import { columnText, fixedLimits, limitSettings } from "../shared/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 
 /** The inbox of a receiver in a tenant. */
@@ -21,7 +21,7 @@ export interface ReceivedMessage {
  * The outcome of a delivery. `crowded`: the sender has as many unacknowledged messages in the inbox as one may have.
  * `conflict`: the sender has used the id for another message.
  */
-export type Delivery = "kept" | "full" | "crowded" | "conflict";
+export type Delivery = "stored" | "full" | "crowded" | "conflict";
 
 /** The inboxes of every tenant. */
 export interface MessageStore {
@@ -45,7 +45,7 @@ export interface MessageStore {
 /** A page ends after so many characters, because many large messages would be too much for one answer. */
 const pageLength = 1_000_000;
 
-/** Asked before every turn, so it is prepared once. */
+/** It runs before every turn, so it is prepared once. */
 const heldSql = "select content from messages where namespace_id = $1 and sender = $2 and id = $3";
 
 /**
@@ -53,7 +53,7 @@ const heldSql = "select content from messages where namespace_id = $1 and sender
  * are refused.
  */
 export function createMessageStore(
-  { db, reports, read, kind }: Database,
+  { db, reporting, read, kind }: Database,
   { maxUnacknowledged = limitSettings.unreadMessages.default }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
   const maxOfSender = Math.ceil(maxUnacknowledged * fixedLimits.senderShare.value);
@@ -69,7 +69,7 @@ export function createMessageStore(
     return kind === "postgres" ? head.forUpdate() : head;
   };
 
-  const keep = async (
+  const store = async (
     transaction: Transaction<Schema>,
     mine: InboxColumns,
     envelope: MessageEnvelope,
@@ -82,7 +82,7 @@ export function createMessageStore(
       .execute();
     const head = await lock(transaction, mine).executeTakeFirstOrThrow();
     const earlier = await sentUnder(transaction, mine.namespace_id, envelope);
-    if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "kept" : "conflict";
+    if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "stored" : "conflict";
     if (head.unacknowledged >= maxUnacknowledged) return "full";
     const { sender, id } = senderColumns(envelope);
     const { waiting } = await transaction
@@ -94,20 +94,20 @@ export function createMessageStore(
 
     const sequence = head.sequence + 1;
     const content = JSON.stringify(envelope);
-    const kept = await transaction
+    const stored = await transaction
       .insertInto("messages")
       .values({ ...mine, sequence, sender, id, content, received_at: at, acknowledged_at: null })
       .onConflict((conflict) => conflict.doNothing())
       .returning("sequence")
       .executeTakeFirst();
-    // Nobody else writes to this inbox now, so the id was used for a message to another receiver.
-    if (kept === undefined) return "conflict";
+    // This transaction holds the lock of the inbox, so the id was used for a message to another receiver.
+    if (stored === undefined) return "conflict";
     await transaction
       .updateTable("inboxes")
       .set({ sequence, unacknowledged: head.unacknowledged + 1 })
       .where((row) => row.and(mine))
       .execute();
-    return "kept";
+    return "stored";
   };
 
   const settle = async (
@@ -152,7 +152,7 @@ export function createMessageStore(
   return {
     deliver(envelope, namespaceId, at) {
       const mine = columnsOf({ namespaceId, receiver: envelope.receiver });
-      return db.transaction().execute((transaction) => keep(transaction, mine, envelope, at));
+      return db.transaction().execute((transaction) => store(transaction, mine, envelope, at));
     },
     async inbox(inbox, { after = 0, limit, includeAcknowledged = false }) {
       const mine = { ...columnsOf(inbox), ...(!includeAcknowledged && { acknowledged_at: null }) };
@@ -190,7 +190,7 @@ export function createMessageStore(
       return found !== undefined && isSameMessage(found.content, envelope);
     },
     async countUnacknowledged() {
-      const { total } = await reports
+      const { total } = await reporting
         .selectFrom("inboxes")
         .select(({ fn }) => fn.sum<number | null>("unacknowledged").as("total"))
         .executeTakeFirstOrThrow();

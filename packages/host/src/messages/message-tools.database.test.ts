@@ -13,7 +13,7 @@ function capability(action: string, path: string[], scope: Capability["scope"] =
   return { resource: { namespace: "service.messaging", path }, actions: [action], scope };
 }
 
-/** A deployment in which everybody holds the same capabilities, issued by Alice. */
+/** A deployment in which every principal holds the same capabilities, issued by Alice. */
 interface World {
   store: MessageStore;
   audit: MemoryAudit;
@@ -216,7 +216,7 @@ describe.each(databaseKinds)("message tools on %s", (kind) => {
     });
   }
 
-  test("a reply to nothing, to others and to another tenant's message are told apart by nobody", async () => {
+  test("a reply to nothing, to others and to another tenant's message cannot be told apart", async () => {
     const world = await newWorld();
     const elsewhere = await newWorld();
     const ids = ["nothing", await send(world, { to: "human:bob" }), await send(elsewhere, {}, alice)];
@@ -263,7 +263,7 @@ describe.each(databaseKinds)("message tools on %s", (kind) => {
     ]);
   });
 
-  test("nobody acknowledges or reads what is in another's inbox", async () => {
+  test("no actor acknowledges or reads what is in another's inbox", async () => {
     const world = await newWorld();
     const id = await send(world);
     for (const actor of [bob, assistant]) {
@@ -393,7 +393,7 @@ test("no tool is there while the namespace is off", async () => {
   }
 });
 
-test("a payload never enters the audit trail", async () => {
+test("a payload never enters the audit log", async () => {
   const world = worldOf(createMessageStore(await openFresh("sqlite")), "tenant-1");
   await send(world, { payload: "a secret" });
   await read(world);

@@ -30,7 +30,7 @@ const ReceiverSchema = z
   .describe("the receiver as kind:id, such as human:alice")
   .transform((text, { addIssue }) => {
     const receiver = parsePrincipal(text);
-    // An id that is not a valid path segment cannot be granted, so nobody could send to it.
+    // An id that is not a valid path segment cannot be granted, so no caller could send to it.
     if (receiver !== undefined && PathSegmentSchema.safeParse(principalId(receiver)).success) return receiver;
     addIssue("expected kind:id, the id without slash, backslash or control character");
     return z.NEVER;
@@ -68,7 +68,7 @@ function sendTool(store: MessageStore): ToolHandler {
         ...(replyTo !== undefined && { replyTo }),
       };
       const delivery = await store.deliver(envelope, context.namespaceId, context.now);
-      if (delivery === "kept") return { messageId, status: "accepted" as const };
+      if (delivery === "stored") return { messageId, status: "accepted" as const };
       const { code, message, retryable = false } = refusals[delivery];
       throw new ToolError(code, message, { retryable });
     },

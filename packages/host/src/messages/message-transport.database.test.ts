@@ -24,7 +24,7 @@ describe.each(databaseKinds)("the message transport on %s", (kind) => {
   });
   for (const one of cases) test(one.name, () => expect(one.run()).resolves.toBeUndefined());
 
-  test("a message that is kept is accepted", async () => {
+  test("a message that is stored is accepted", async () => {
     const transport = messageTransport(createMessageStore(await open()));
     const result = await transport.deliver(context({ namespaceId: newTenant() }), envelope, neverAborted);
     expect(result).toEqual({ status: "accepted", messageId: "id-1", timestamp: "2026-01-01T12:00:00Z" });
@@ -88,7 +88,7 @@ test("a message that was posted is answered with 202 and is in the receiver's in
 });
 
 for (const row of [
-  { name: "to somebody whom no grant covers", sent: { ...envelope, receiver: bob }, code: "no_matching_grant" },
+  { name: "to a receiver whom no grant covers", sent: { ...envelope, receiver: bob }, code: "no_matching_grant" },
   { name: "in another's name", sent: { ...envelope, sender: bob }, code: "message_context_mismatch" },
   {
     name: "to a receiver whose id is no path segment",
@@ -96,7 +96,7 @@ for (const row of [
     code: "invalid_request",
   },
 ]) {
-  test(`a message ${row.name} is denied and never kept`, async () => {
+  test(`a message ${row.name} is denied and never stored`, async () => {
     const store = createMessageStore(await openFresh("sqlite"));
     expect(await post(store, row.sent)).toMatchObject({
       status: 200,

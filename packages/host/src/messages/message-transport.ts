@@ -8,14 +8,14 @@ export function messageTransport(store: MessageStore): MessageTransport {
     async deliver({ namespaceId, now: timestamp }, envelope) {
       const { id: messageId } = envelope;
       const delivery = await store.deliver(envelope, namespaceId, timestamp);
-      if (delivery === "kept") return { status: "accepted", messageId, timestamp };
+      if (delivery === "stored") return { status: "accepted", messageId, timestamp };
       return { status: "failed", messageId, timestamp, error: refusals[delivery] };
     },
   };
 }
 
 /** The errors for messages that were not stored. */
-export const refusals: Record<Exclude<Delivery, "kept">, ErrorObject> = {
+export const refusals: Record<Exclude<Delivery, "stored">, ErrorObject> = {
   full: errorObject("quota_exceeded", "The receiver's inbox is full."),
   crowded: errorObject(
     "quota_exceeded",

@@ -26,7 +26,7 @@ async function follow(store: MessageStore, namespaceId: string, isWanted: () => 
   return seen;
 }
 
-test("whoever reads by a cursor while two hosts deliver misses nothing and sees nothing twice", async () => {
+test("a reader by a cursor while two hosts deliver misses nothing and sees nothing twice", async () => {
   const location = await newLocation("postgres");
   const [one, other, third] = [await openHost(location), await openHost(location), await openHost(location)];
   const writers = [createMessageStore(one), createMessageStore(other)];
@@ -39,7 +39,7 @@ test("whoever reads by a cursor while two hosts deliver misses nothing and sees 
     writers.map((store, host) => tenAtOnce(perHost, (place) => deliver(store, host, place))),
   );
   isDelivering = false;
-  expect(new Set(answers.flat(2))).toEqual(new Set(["kept"]));
+  expect(new Set(answers.flat(2))).toEqual(new Set(["stored"]));
   for (const [place, seen] of (await Promise.all(following)).entries()) {
     expect(seen).toHaveLength(2 * perHost);
     expect(new Set(seen).size).toBe(2 * perHost);
@@ -64,7 +64,7 @@ test("a message that is not committed yet holds back those that would overtake i
     await transaction.updateTable("inboxes").set({ sequence: 2, unacknowledged: 2 }).execute();
     return { overtaking };
   });
-  expect(await waiting.overtaking).toBe("kept");
+  expect(await waiting.overtaking).toBe("stored");
   const received = await store.inbox({ namespaceId: "tenant-1", receiver: alice }, { limit: 10 });
   expect(received.map(({ sequence, envelope }) => [sequence, envelope.id])).toEqual([
     [1, "first"],
@@ -83,13 +83,13 @@ test("one message that two hosts deliver at once is one, and an id that goes to 
   const bob = { kind: "human", userId: "bob" } as const;
   for (let round = 0; round < 20; round += 1) {
     const same = message(`same-${round}`);
-    const kept = await Promise.all(stores.map((store) => store.deliver(same, "tenant-1", now)));
-    expect(kept).toEqual(["kept", "kept"]);
+    const outcomes = await Promise.all(stores.map((store) => store.deliver(same, "tenant-1", now)));
+    expect(outcomes).toEqual(["stored", "stored"]);
     const split = [message(`split-${round}`), { ...message(`split-${round}`), receiver: bob }];
     const answers = await Promise.all(
       stores.map((store, place) => store.deliver(split[place] ?? same, "tenant-1", now)),
     );
-    expect(answers.toSorted()).toEqual(["conflict", "kept"]);
+    expect(answers.toSorted()).toEqual(["conflict", "stored"]);
   }
   const [reader] = stores;
   const counts = await Promise.all(

@@ -13,7 +13,8 @@ import {
 import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { auditEvent } from "../../test/records.ts";
-import { createAuditStore, createCheckpoints, openSigningKey, verifyExport } from "../audit/index.ts";
+import { auditStoreOf } from "../../test/single-stores.ts";
+import { createCheckpoints, openSigningKey, verifyExport } from "../audit/index.ts";
 import { entryOf, origin, rowBehind, type Head } from "../ledger/index.ts";
 import type { Database } from "../storage/index.ts";
 import { auditRetention } from "./audit-retention.ts";
@@ -24,10 +25,10 @@ const old = "2026-01-01T00:00:00.000Z";
 const recent = "2026-05-30T00:00:00.000Z";
 const straight: RunStep = (work) => work();
 
-/** Ways to fill trails on a database, to age them, and to look at what is left and what was exported. */
+/** Ways to fill audit logs on a database, to age them, and to read what is left and what was exported. */
 function openArchive(database: Database, folder = temporaryFolder()) {
   const key = openSigningKey(join(folder, "key.pem"));
-  const audit = createAuditStore(database);
+  const audit = auditStoreOf(database);
   const log = recordingLog();
   const exports = join(folder, "exports");
   const checkpoints = createCheckpoints({
@@ -49,7 +50,7 @@ function openArchive(database: Database, folder = temporaryFolder()) {
     readFileSync(file, "utf8")
       .split("\n")
       .flatMap((line) => (line.includes('"event"') ? (JSON.parse(line) as { sequence: number }).sequence : []));
-  const kept = async (namespaceId: string): Promise<number[]> => {
+  const retained = async (namespaceId: string): Promise<number[]> => {
     const rows = database.db.selectFrom("audit").select("sequence").where("namespace_id", "=", namespaceId);
     return (await rows.orderBy("sequence").execute()).map(({ sequence }) => sequence);
   };
@@ -57,14 +58,14 @@ function openArchive(database: Database, folder = temporaryFolder()) {
     const { anchors, broken } = await audit.readAnchors(namespaceId, key);
     return (broken ?? (await audit.verify(namespaceId, { anchors })).broken)?.why;
   };
-  return { database, key, audit, checkpoints, log, folder, exports, task, fill, files, rowsIn, kept, why };
+  return { database, key, audit, checkpoints, log, folder, exports, task, fill, files, rowsIn, retained, why };
 }
 
 const upTo = (count: number, from = 1): number[] =>
   Array.from({ length: count - from + 1 }, (_, place) => from + place);
 
-describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind) => {
-  test("is exported and then removed, and the trail is whole from there on", async () => {
+describe.each(databaseKinds)("audit on %s that is older than its retention", (kind) => {
+  test("is exported and then removed, and the audit log is whole from there on", async () => {
     const archive = openArchive(await openFresh(kind));
     await archive.fill("acme", old, 450);
     await archive.fill("acme", recent, 3);
@@ -74,7 +75,7 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     expect(more).toEqual([]);
     expect(file).toMatch(/\/acme-[0-9a-f]{8}-[\dTZ-]+-[0-9a-f]{8}\.jsonl$/);
     expect(await verifyExport(file, archive.key)).toMatchObject({ rows: 450, before: "2026-05-02T00:00:00.000Z" });
-    expect(await archive.kept("acme")).toEqual([451, 452, 453]);
+    expect(await archive.retained("acme")).toEqual([451, 452, 453]);
     expect([await archive.why("acme"), await archive.why("young")]).toEqual([undefined, undefined]);
     expect(archive.log.said).toMatchObject([{ level: "info", facts: { tenant: "acme", rows: 450, file } }]);
     expect(await archive.task.run(now, straight)).toBe(0);
@@ -88,17 +89,17 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     expect(await archive.task.run(new Date("2026-06-02T00:00:00.000Z"), straight)).toBe(1);
   });
 
-  test("stays when its trail is broken, and holds up no other tenant's", async () => {
+  test("stays when its audit log is broken, and holds up no other tenant's", async () => {
     const database = await openFresh(kind);
     const archive = openArchive(database);
     for (const tenant of ["acme", "broken", "carols"]) await archive.fill(tenant, old, 3);
     await database.db.updateTable("audit").set({ outcome: "denied" }).where("namespace_id", "=", "broken").execute();
     expect(await archive.task.run(now, straight)).toBe(6);
-    expect(await archive.kept("broken")).toEqual([1, 2, 3]);
+    expect(await archive.retained("broken")).toEqual([1, 2, 3]);
     expect(archive.log.said.filter(({ level }) => level === "error")).toMatchObject([{ facts: { tenant: "broken" } }]);
   });
 
-  test("stays when it was rewritten and went on since a checkpoint, although its chain is whole in itself", async () => {
+  test("stays when it was rewritten and continued since a checkpoint, although its chain is whole in itself", async () => {
     const database = await openFresh(kind);
     const archive = openArchive(database);
     await archive.fill("acme", old, 3);
@@ -112,7 +113,7 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     }
     await database.db.updateTable("audit_heads").set(head).execute();
     expect(await archive.task.run(now, straight)).toBe(0);
-    expect(await archive.kept("acme")).toEqual([1, 2, 3, 4]);
+    expect(await archive.retained("acme")).toEqual([1, 2, 3, 4]);
     expect(archive.log.said.filter(({ level }) => level === "error")).toMatchObject([
       {
         facts: { tenant: "acme", says: expect.stringMatching(/^row 3 or one before it was changed: checkpoint 1 of /) },
@@ -132,7 +133,7 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     expect(stranger.log.said).toMatchObject([
       { level: "error", facts: { says: expect.stringContaining("is signed by the key") } },
     ]);
-    expect(await archive.kept("acme")).toEqual([3, 4]);
+    expect(await archive.retained("acme")).toEqual([3, 4]);
   });
 
   test("stays when it cannot be exported", async () => {
@@ -140,7 +141,7 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     await archive.fill("acme", old, 2);
     writeFileSync(archive.exports, "a file where the folder would be");
     await expect(archive.task.run(now, straight)).rejects.toThrow("EEXIST");
-    expect(await archive.kept("acme")).toEqual([1, 2]);
+    expect(await archive.retained("acme")).toEqual([1, 2]);
   });
 
   test("stays when the file that was written does not read back", async () => {
@@ -158,18 +159,19 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
       30,
     );
     expect(await lying.run(now, straight)).toBe(0);
-    expect(await archive.kept("acme")).toEqual([1, 2]);
+    expect(await archive.retained("acme")).toEqual([1, 2]);
   });
 
   /** A host of its own that exports and removes, and stays at one of its steps. */
   const hostThatStops = (location: string, folder: string, point: number): string => `
     const { auditRetention } = await import(${builtFile("retention/index.js")});
     const { createAuditStore, openSigningKey } = await import(${builtFile("audit/index.js")});
+    const { openLedger } = await import(${builtFile("ledger/index.js")});
     const database = await openDatabase(${JSON.stringify(location)});
     const folder = ${JSON.stringify(folder)};
     const log = { info() {}, warn() {}, error() {} };
     const key = openSigningKey(folder + "/key.pem");
-    const task = auditRetention({ database, audit: createAuditStore(database), checkpoints: { headsOf: async () => {} }, key,
+    const task = auditRetention({ database, audit: createAuditStore(database, openLedger(database)), checkpoints: { headsOf: async () => {} }, key,
       folder: folder + "/exports", log }, 30);
     let steps = 0;
     const step = async (work) => {
@@ -196,10 +198,10 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
       expect(host.said).toBe("stopped");
       await host.kill();
       const archive = openArchive(await openHost(location), folder);
-      expect(await archive.kept("acme")).toEqual(left);
+      expect(await archive.retained("acme")).toEqual(left);
       expect(await archive.why("acme")).toBeUndefined();
       expect(await archive.task.run(now, straight)).toBe(left.length);
-      expect(await archive.kept("acme")).toEqual([]);
+      expect(await archive.retained("acme")).toEqual([]);
       const whole = archive.files().filter((file) => file.endsWith(".jsonl"));
       for (const file of whole) await verifyExport(file, archive.key);
       expect(new Set(whole.flatMap(archive.rowsIn))).toEqual(new Set(upTo(450)));
@@ -213,7 +215,7 @@ test("two hosts on a PostgreSQL that export and remove at once, beside calls, lo
   const archives = [openArchive(one, folder), openArchive(other, folder)];
   const tenant = newTenant();
   for (const archive of archives) await archive.fill(tenant, old, 450);
-  // Not under the lock that keeps them apart, which a host may lose.
+  // Not under the lock that separates them, which a host may lose.
   await Promise.all([
     ...archives.map((archive) => archive.task.run(now, straight)),
     ...archives.map((archive) => archive.fill(tenant, recent, 20)),
@@ -229,7 +231,7 @@ test("two hosts on a PostgreSQL that export and remove at once, beside calls, lo
   const [archive] = archives;
   if (archive === undefined) throw new Error("There is no archive.");
   expect(await archive.why(tenant)).toBeUndefined();
-  expect(await archive.kept(tenant)).toHaveLength(40);
+  expect(await archive.retained(tenant)).toHaveLength(40);
   const exported = archive.files().flatMap((file) =>
     readFileSync(file, "utf8")
       .split("\n")

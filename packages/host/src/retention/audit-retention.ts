@@ -12,12 +12,12 @@ import {
   type ExportPage,
   type SigningKey,
 } from "../audit/index.ts";
-import { dataFolder, sha256 } from "../base/index.ts";
-import type { Log } from "../observe/index.ts";
-import type { Database } from "../storage/index.ts";
+import { dataFolder, sha256 } from "../shared/index.ts";
+import type { Log } from "../telemetry/index.ts";
+import type { Database, DatabaseSettings } from "../storage/index.ts";
 import type { RetentionTask, RunStep } from "./retention.ts";
 
-/** What exporting and removing rows of audit trails uses. */
+/** What exporting and removing rows of audit logs uses. */
 export interface AuditRetentionParts {
   database: Database;
   audit: Pick<AuditStore, "listHeads" | "readAnchors" | "findBreak">;
@@ -34,24 +34,24 @@ const tenantsAtOnce = 100;
 const rowsPerFile = 100_000;
 
 /** Where exports are written unless a setting says otherwise. */
-export function exportFolder(database: string, auditFolder: string | undefined): string {
+export function exportFolder(database: DatabaseSettings, auditFolder: string | undefined): string {
   return auditFolder ?? join(dataFolder(database), "audit-exports");
 }
 
-/** The task that exports and removes rows of audit trails. Whole days go, so that a tenant has a file a day at most. */
-export function auditRetention(parts: AuditRetentionParts, keepDays: number): RetentionTask {
+/** The task that exports and removes rows of audit logs. It removes whole days, so a tenant gets at most one file a day. */
+export function auditRetention(parts: AuditRetentionParts, retainDays: number): RetentionTask {
   return {
     name: "audit",
     async run(now, step) {
-      const before = new Date(Math.floor(now.getTime() / dayMs - keepDays) * dayMs).toISOString();
+      const before = new Date(Math.floor(now.getTime() / dayMs - retainDays) * dayMs).toISOString();
       let removed = 0;
       for await (const tenant of listTenants(parts)) {
         try {
           removed += await exportAndRemove(parts, tenant, { now: new Date(), before }, step);
         } catch (error) {
-          // A trail that is broken stays as it is, and holds up nobody else's.
+          // A broken audit log stays as it is. Those of other tenants are still exported.
           if (!(error instanceof AuditExportError)) throw error;
-          parts.log.error({ tenant, says: error.message }, "audit rows not exported, so they stay");
+          parts.log.error({ tenant, says: error.message }, "could not export audit rows, will leave them and retry");
         }
       }
       return removed;
@@ -60,8 +60,8 @@ export function auditRetention(parts: AuditRetentionParts, keepDays: number): Re
 }
 
 /**
- * Exports rows of a tenant and then removes them. INVARIANT: a row goes only once the file that has it is on the disk and
- * was read back. A host that is killed in between has exported some rows that are exported once more.
+ * Exports rows of a tenant and then removes them. INVARIANT: a row is removed only after the file that contains it is on the
+ * disk and was read back. After a host was killed in between, the same rows are exported once more.
  */
 export async function exportAndRemove(
   parts: AuditRetentionParts,
@@ -72,7 +72,7 @@ export async function exportAndRemove(
   const { database, key, folder, log } = parts;
   let removed = 0;
   for (;;) {
-    const source = { db: database.reports, namespaceId, key };
+    const source = { db: database.reporting, namespaceId, key };
     const pages = exportPages(source, { ...range, maxRows: rowsPerFile });
     const heads: NonNullable<ExportPage["head"]>[] = [];
     const first = await pages.next();
@@ -92,7 +92,7 @@ export async function exportAndRemove(
     log.info({ tenant: namespaceId, rows, file }, "audit rows exported");
     for (const head of heads) {
       const gone = await step(() => removeExported(database, namespaceId, head, key));
-      // Another host was faster, or somebody changed rows: the next look says which.
+      // Another host was faster, or rows were changed: the next export finds out which.
       if (gone === undefined) break;
       removed += gone;
     }
@@ -108,8 +108,8 @@ export async function exportAndRemove(
 }
 
 /**
- * Throws unless the trail has every head that was signed for it. INVARIANT: an anchor stands for the checkpoints before it, so
- * none is signed for rows that those contradict: what was rewritten would be whole from then on.
+ * Throws unless the audit log has every head that was signed for it. INVARIANT: an anchor replaces the checkpoints before it,
+ * so none is signed for rows that contradict them: a log that was rewritten would verify from then on.
  */
 async function requireCheckpoints(
   { audit, checkpoints, key }: AuditRetentionParts,
@@ -122,7 +122,7 @@ async function requireCheckpoints(
   if (broken !== undefined) throw new AuditExportError(`${broken.why.replace(/\.$/, "")}. See \`audit verify\`.`);
 }
 
-/** Whether somebody else has removed rows since an export began: those are missing, and the trail is not broken. */
+/** Whether another host has removed rows since an export began. Those rows are missing, but the audit log is not broken. */
 async function hasMoved(
   { audit, key }: AuditRetentionParts,
   namespaceId: string,
@@ -146,7 +146,7 @@ async function* listTenants({ audit }: AuditRetentionParts): AsyncGenerator<stri
   }
 }
 
-/** A name that no other export has, and that says whose and from when it is. */
+/** A name that no other export has. It contains the tenant and the time. */
 function fileName(tenant: string): string {
   const name = tenant.replaceAll(/[^\w-]/g, "_").slice(0, 60);
   const at = new Date().toISOString().replaceAll(/[:.]/g, "-");

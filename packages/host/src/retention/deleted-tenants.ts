@@ -1,7 +1,7 @@
 import type { Transaction } from "kysely";
 import type { PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import { CredentialAccessSchema, operatorsTenant } from "../management/index.ts";
+import { columnText } from "../shared/index.ts";
+import { CredentialAccessSchema, operatorsTenant } from "../admin-contract/index.ts";
 import { type Database, distinctNames, type ReadCache, type Revisions, type Schema } from "../storage/index.ts";
 
 /** Who deleted a tenant, and when. */
@@ -12,7 +12,7 @@ interface DeletionOrder {
   at: string;
 }
 
-/** A tenant that was deleted; until `finishedAt` is there, something of it is left. */
+/** A tenant that was deleted. Some of its rows are left until `finishedAt` is set. */
 export interface DeletedTenant {
   namespaceId: string;
   order: DeletionOrder;
@@ -21,24 +21,24 @@ export interface DeletedTenant {
 
 /** The tenants that were deleted. A row here refuses every call of its tenant, on every host. */
 export interface DeletedTenants {
-  /** Whether calls of a tenant are refused; asked for every call. */
+  /** Whether calls of a tenant are refused. It is checked for every call. */
   isDeleted(namespaceId: string): Promise<boolean>;
   find(namespaceId: string): Promise<DeletedTenant | undefined>;
   list(): Promise<DeletedTenant[]>;
-  /** Tenants with a credential, a grant or a trail behind another, in their order; among so many, without deleted ones. */
+  /** The next tenants with a credential, a grant or an audit log, by name. `most` are read, and deleted ones are left out. */
   listLiving(after: string | undefined, most: number): Promise<{ names: string[]; next?: string }>;
   /**
-   * Deletes a tenant: from the next call on it has none, and its credentials and those of its own operators are revoked.
-   * Nothing when it is deleted.
+   * Deletes a tenant: from now on its calls are refused, and its credentials and those of its own operators are revoked. Does
+   * nothing when it is deleted already.
    */
   begin(namespaceId: string, order: DeletionOrder): Promise<void>;
   /** Records that nothing is left. */
   finish(namespaceId: string, at: string): Promise<void>;
-  /** Lets a tenant of the same name begin anew; false while something is left of the one that was deleted. */
+  /** Allows a new tenant of the same name. Returns false while something is left of the deleted one. */
   reopen(namespaceId: string): Promise<boolean>;
 }
 
-/** The tables whose rows name their tenant and go one by one. What is counted goes after what it is counted of. */
+/** The tables whose rows name their tenant and are removed one by one. Counters are removed after what they count. */
 export const rowTables = [
   "credentials",
   "grants",
@@ -55,7 +55,7 @@ export const rowTables = [
 ] as const satisfies readonly (keyof Schema)[];
 
 export function createDeletedTenants(
-  { db, reports }: Database,
+  { db, reporting }: Database,
   cache: ReadCache,
   revisions: Revisions,
 ): DeletedTenants {
@@ -72,15 +72,15 @@ export function createDeletedTenants(
     async listLiving(after, most) {
       const column = "namespace_id";
       const columns = (["audit_heads", "credentials", "grants"] as const).map((table) => ({ table, column }));
-      const found = await distinctNames(reports, columns, { after: after && columnText(after), most: most + 1 });
-      const looked = found.slice(0, most);
-      const among = reports
+      const found = await distinctNames(reporting, columns, { after: after && columnText(after), most: most + 1 });
+      const page = found.slice(0, most);
+      const among = reporting
         .selectFrom("deleted_tenants")
         .select(column)
-        .where(column, "in", ["", ...looked]);
+        .where(column, "in", ["", ...page]);
       const deleted = new Set((await among.execute()).map(({ namespace_id }) => namespace_id));
-      const names = looked.filter((name) => name !== operatorsTenant && !deleted.has(name));
-      const last = found.length > most ? looked.at(-1) : undefined;
+      const names = page.filter((name) => name !== operatorsTenant && !deleted.has(name));
+      const last = found.length > most ? page.at(-1) : undefined;
       return { names, ...(last !== undefined && { next: last }) };
     },
     begin: (namespaceId, order) =>
@@ -97,7 +97,7 @@ export function createDeletedTenants(
           .where("namespace_id", "=", tenant)
           .where("revoked_at", "is", null)
           .execute();
-        // Whoever was an operator of this tenant alone must not be one of a later tenant of the same name.
+        // An operator of this tenant alone must not become an operator of a later tenant of the same name.
         for (const id of await operatorsOf(transaction, namespaceId))
           await transaction.updateTable("credentials").set({ revoked_at: order.at }).where("id", "=", id).execute();
       }),
@@ -114,7 +114,7 @@ export function createDeletedTenants(
       if (deleted === undefined) return true;
       return revisions.write(async (transaction) => {
         const tenant = columnText(namespaceId);
-        // A call that was under way may have written after everything was removed. Whoever has files is an owner.
+        // A call that was under way may have written after everything was removed. Every principal with files has a row in `owners`.
         for (const table of [...rowTables, "turns", "owners"] as const) {
           const left = transaction.selectFrom(table).select("namespace_id").where("namespace_id", "=", tenant).limit(1);
           if ((await left.executeTakeFirst()) !== undefined) return false;
@@ -130,7 +130,7 @@ export function createDeletedTenants(
   };
 }
 
-/** The credentials of those who are operators of one tenant alone. */
+/** The credentials of the operators of this tenant alone. */
 async function operatorsOf(transaction: Transaction<Schema>, namespaceId: string): Promise<string[]> {
   const rows = await transaction
     .selectFrom("credentials")

@@ -36,8 +36,8 @@ describe.each(databaseKinds)("a grant on %s", (kind) => {
       const namespaceId = newTenant();
       await grants.issue(grant("one", { namespaceId, ...row.changes }));
       await removeEndedGrants(grants, 30).run(now, straight);
-      expect((await grants.findKept(namespaceId, "one")) !== undefined).toBe(row.stays);
-      // Also for the kernel, which keeps what it has read.
+      expect((await grants.findStored(namespaceId, "one")) !== undefined).toBe(row.stays);
+      // Also for the kernel, which caches what it has read.
       expect((await grants.find(namespaceId, "one")) !== undefined).toBe(row.stays);
     });
   }

@@ -1,16 +1,16 @@
 import { sql } from "kysely";
 import { permitUse } from "../ledger/index.ts";
-import { fewRows, type Database } from "../storage/index.ts";
+import { limitRows, type Database } from "../storage/index.ts";
 
 /**
- * Removes escalations that expired before an instant, answered or not, at most so many; an answer comes before the expiry.
- * What was counted of their permits goes with them: a permit is never there without its use.
+ * Removes up to `most` escalations that expired before an instant, answered or not; an answer comes before the expiry. The
+ * uses of their permits are removed with them: a permit is never there without its use.
  */
 export function removeOldEscalations(database: Database, before: string, most: number): Promise<number> {
   return database.db.transaction().execute(async (transaction) => {
     const removed = await transaction
       .deleteFrom("escalations")
-      .where(fewRows(database, "escalations", sql`expires_at < ${before}`, most))
+      .where(limitRows(database, "escalations", sql`expires_at < ${before}`, most))
       .returning(["namespace_id", "id", "permit_expires_at"])
       .execute();
     for (const tenant of new Set(removed.map(({ namespace_id }) => namespace_id))) {

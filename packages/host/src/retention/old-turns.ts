@@ -1,12 +1,12 @@
 import { sql, type Transaction } from "kysely";
-import { fewRows, type Database, type Schema } from "../storage/index.ts";
+import { limitRows, type Database, type Schema } from "../storage/index.ts";
 
 /** A turn has tens of entries and may have thousands. */
 const turnsAtOnce = 20;
 
 /**
- * Removes the journals of turns that ended before an instant, at most so many rows of entries; their states stay. Returns how many
- * of them went, and `most` when there may be more.
+ * Removes the journals of turns that ended before an instant, up to `most` rows of entries. The states of the turns remain.
+ * Returns how many rows were removed, and `most` when there may be more.
  */
 export function forgetEndedTurns(database: Database, before: string, most: number): Promise<number> {
   return database.db.transaction().execute(async (transaction) => {
@@ -30,7 +30,7 @@ export function forgetEndedTurns(database: Database, before: string, most: numbe
   });
 }
 
-/** Removes turns of a tenant with all that is kept of them, at most so many rows of entries; returns how many rows went. */
+/** Removes turns of a tenant with their journals, up to `most` rows of entries. Returns how many rows were removed. */
 export async function removeSomeTurns(
   database: Database,
   transaction: Transaction<Schema>,
@@ -43,7 +43,7 @@ export async function removeSomeTurns(
     .where("namespace_id", "=", namespaceId)
     .orderBy("id")
     .limit(turnsAtOnce);
-  // A run that is writing to one of them is waited for: what it keeps goes too.
+  // Waits for a run that is writing to one of them, so that what it writes is removed too.
   const rows = await (database.kind === "postgres" ? turns.forUpdate() : turns).execute();
   const ids = rows.map(({ id }) => id);
   const removed = await removeEntries(database, transaction, ids, most);
@@ -60,6 +60,6 @@ async function removeEntries(
   most: number,
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const few = fewRows(database, "turn_entries", sql`turn in (${sql.join(ids)})`, most);
+  const few = limitRows(database, "turn_entries", sql`turn in (${sql.join(ids)})`, most);
   return Number((await transaction.deleteFrom("turn_entries").where(few).executeTakeFirst()).numDeletedRows);
 }

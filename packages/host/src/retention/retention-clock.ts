@@ -1,4 +1,4 @@
-import type { Log } from "../observe/index.ts";
+import type { Log } from "../telemetry/index.ts";
 import type { Database } from "../storage/index.ts";
 
 const dayMs = 86_400_000;
@@ -6,9 +6,9 @@ const dayMs = 86_400_000;
 const warnMs = 2 * dayMs;
 
 /**
- * Moves the time by which the age of rows is judged on to the host's clock, by a day at most. INVARIANT: a clock that jumps
- * forward, by mistake, never makes years of rows old at once. Judged an hour apart, a day goes for every hour that nobody
- * corrects the clock, and what a host missed while it was off it catches up with.
+ * Moves the time by which the age of rows is judged towards the host's clock, by a day at most. INVARIANT: a clock that jumps
+ * forward by mistake never makes years of rows old at once. Retention runs every hour, so until the operator corrects the
+ * clock one day of rows is removed an hour. A host that was off catches up in the same way.
  */
 export async function judgeTime({ db }: Pick<Database, "db">, now: Date, log: Pick<Log, "warn">): Promise<Date> {
   const judged = await db.transaction().execute(async (transaction) => {
@@ -25,7 +25,7 @@ export async function judgeTime({ db }: Pick<Database, "db">, now: Date, log: Pi
   if (now.getTime() - judged.getTime() > warnMs)
     log.warn(
       { clock: now.toISOString(), judgedAt: judged.toISOString() },
-      "the clock is days ahead of the last look at old rows: the host was off, or the clock is wrong; correct it now if it is",
+      "the clock is days ahead of the last removal of old rows: the host was off, or the clock is wrong; correct it now if it is",
     );
   return judged;
 }

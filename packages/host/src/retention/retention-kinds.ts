@@ -1,20 +1,20 @@
 import { sql, type RawBuilder } from "kysely";
 import { z } from "zod";
-import { positive } from "../base/index.ts";
+import { positive } from "../shared/index.ts";
 import type { ReplayStore } from "../ledger/index.ts";
 import { removeOldEscalations } from "./old-escalations.ts";
 import { forgetEndedTurns } from "./old-turns.ts";
-import { fewRows, freePages, livingHosts, type Database, type Schema } from "../storage/index.ts";
+import { limitRows, freePages, livingHosts, lockedHosts, type Database, type Schema } from "../storage/index.ts";
 
 export const RetentionSettingsSchema = z.strictObject({
-  turnsDays: positive.default(30).describe("days for which the journal of a turn is kept after it ended"),
+  turnsDays: positive.default(30).describe("days for which the journal of a turn is retained after it ended"),
   auditDays: positive
     .optional()
-    .describe("days for which audit rows are kept before they are exported; for ever unless set"),
+    .describe("days for which audit rows are retained before they are exported; for ever unless set"),
   auditFolder: z.string().min(1).optional().describe("folder of the exports; audit-exports beside the database"),
-  endedGrantsDays: positive.default(365).describe("days for which a grant is kept after it expired or was revoked"),
-  messagesDays: positive.default(90).describe("days for which a message is kept after it was acknowledged"),
-  escalationsDays: positive.default(365).describe("days for which an escalation is kept after it expired"),
+  endedGrantsDays: positive.default(365).describe("days for which a grant is retained after it expired or was revoked"),
+  messagesDays: positive.default(90).describe("days for which a message is retained after it was acknowledged"),
+  escalationsDays: positive.default(365).describe("days for which an escalation is retained after it expired"),
 });
 
 interface Settings {
@@ -23,11 +23,11 @@ interface Settings {
   escalations: { refusalMinutes: number };
 }
 
-/** One kind of row, and how long it is kept. */
+/** One kind of row, and how long it is retained. */
 export interface RetentionKind {
   name: string;
-  keepMs: number;
-  /** Removes rows from before an instant, at most so many, in one short transaction; returns how many. */
+  retainMs: number;
+  /** Removes up to `most` rows from before an instant in one short transaction. Returns how many. */
   removeSome(before: string, most: number): Promise<number>;
 }
 
@@ -35,7 +35,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Everything that is kept for a time. */
+/** Every kind of row that is retained for a limited time. */
 export function retentionKinds(
   { replay, retention, escalations: { refusalMinutes } }: Settings,
   database: Database,
@@ -43,72 +43,79 @@ export function retentionKinds(
 ): RetentionKind[] {
   const rowsOf = (table: keyof Schema, isOld: (before: string) => RawBuilder<boolean>): RetentionKind["removeSome"] => {
     return async (before, most) => {
-      const old = database.db.deleteFrom(table).where(fewRows(database, table, isOld(before), most));
+      const old = database.db.deleteFrom(table).where(limitRows(database, table, isOld(before), most));
       return Number((await old.executeTakeFirst()).numDeletedRows);
     };
   };
   return [
     {
       name: "results of reads",
-      keepMs: replay.keepReadsHours * hourMs,
+      retainMs: replay.keepReadsHours * hourMs,
       removeSome: (before, most) => forgetResults("reads", before, most),
     },
     {
       name: "journals of turns",
-      keepMs: retention.turnsDays * dayMs,
+      retainMs: retention.turnsDays * dayMs,
       removeSome: (before, most) => forgetEndedTurns(database, before, most),
     },
     {
       name: "results",
-      keepMs: replay.keepResultsDays * dayMs,
+      retainMs: replay.keepResultsDays * dayMs,
       removeSome: (before, most) => forgetResults("writes", before, most),
     },
     {
       name: "messages",
-      keepMs: retention.messagesDays * dayMs,
-      // One that was never acknowledged stays: an inbox has a limit for them.
+      retainMs: retention.messagesDays * dayMs,
+      // A message that was never acknowledged remains: an inbox has a limit for them.
       removeSome: rowsOf("messages", (before) => sql`acknowledged_at < ${before}`),
     },
     {
       name: "escalations",
-      // A no that is gone would not count any more.
-      keepMs: Math.max(retention.escalationsDays * dayMs, refusalMinutes * minuteMs),
+      // A denial that was removed would no longer count.
+      retainMs: Math.max(retention.escalationsDays * dayMs, refusalMinutes * minuteMs),
       removeSome: (before, most) => removeOldEscalations(database, before, most),
     },
     {
       name: "messages to webhooks",
-      // One is sent or given up within a day, unless no host is left that would.
-      keepMs: 7 * dayMs,
+      // A message is sent or given up within a day, as long as a host runs.
+      retainMs: 7 * dayMs,
       removeSome: rowsOf("outbox", (before) => sql`created_at < ${before}`),
     },
     {
       name: "what webhooks were told",
-      keepMs: 7 * dayMs,
+      retainMs: 7 * dayMs,
       removeSome: rowsOf("webhook_history", (before) => sql`finished_at < ${before}`),
     },
     {
       name: "sessions",
-      keepMs: 0,
+      retainMs: 0,
       removeSome: rowsOf("sessions", (before) => sql`expires_at < ${before}`),
     },
     {
       name: "one-time codes",
-      keepMs: 0,
+      retainMs: 0,
       removeSome: rowsOf("one_time_codes", (before) => sql`expires_at < ${before}`),
     },
     {
       name: "hosts",
-      keepMs: dayMs,
+      retainMs: dayMs,
       removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),
     },
-    // The last: what the others removed is free by now.
-    { name: "free pages", keepMs: 0, removeSome: (_before, most) => freePages(database, most) },
+    // This is last, because the others have freed pages by now.
+    { name: "free pages", retainMs: 0, removeSome: (_before, most) => freePages(database, most) },
   ];
 }
 
-/** SQL: whether a row of `hosts` is of one that has ended, and nothing refers to it. Its id is never given again. */
+/**
+ * SQL: whether the host of a row of `hosts` has ended and nothing refers to it. Its id is never used again. One that is paused may have
+ * a day: it beats into its row when it is back.
+ */
 function isGone({ kind, hostId }: Database): RawBuilder<boolean> {
-  const living = kind === "postgres" ? sql`id in ${livingHosts}` : sql`false`;
+  const living =
+    kind === "postgres"
+      ? sql`(id in ${livingHosts} or id in ${lockedHosts}
+          or (ended_at is null and coalesce(beat_at, 0) > extract(epoch from clock_timestamp()) - 86400))`
+      : sql`false`;
   return sql`id <> ${hostId} and not ${living}
     and not exists (select 1 from turns where turns.host_id = hosts.id and turns.status = 'running')
     and not exists (select 1 from running_turns where running_turns.host_id = hosts.id)

@@ -17,7 +17,7 @@ function manyRows(count: number, meanwhile: () => unknown = () => {}) {
   let left = count;
   const kind: RetentionKind = {
     name: "rows",
-    keepMs: 7 * dayMs,
+    retainMs: 7 * dayMs,
     removeSome: async (before, most) => {
       const removed = Math.min(left, most);
       left -= removed;
@@ -30,7 +30,7 @@ function manyRows(count: number, meanwhile: () => unknown = () => {}) {
 }
 
 describe.each(databaseKinds)("retention on %s", (kind) => {
-  test("removes what is older than it is kept, a few hundred rows at a time, until none is left", async () => {
+  test("removes what is older than its retention, a few hundred rows at a time, until none is left", async () => {
     const database = await openFresh(kind);
     const log = recordingLog();
     const many = manyRows(450);
@@ -40,10 +40,10 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     expect(log.said).toEqual([{ level: "info", facts: { kind: "rows", removed: 450 }, message: "old rows removed" }]);
   });
 
-  test("goes on with the next kind when one fails, and says which", async () => {
+  test("continues with the next kind when one fails, and says which", async () => {
     const database = await openFresh(kind);
     const log = recordingLog();
-    const failing = { name: "broken", keepMs: 1, removeSome: () => Promise.reject(new Error("no")) };
+    const failing = { name: "broken", retainMs: 1, removeSome: () => Promise.reject(new Error("no")) };
     const many = manyRows(1);
     await createRetention({ database, tasks: [failing, many.kind].map(removeOld), log, now, lock }).run();
     expect(log.said.map(({ level, facts }) => [level, facts["kind"]])).toEqual([
@@ -52,7 +52,7 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     ]);
   });
 
-  test("looks once more, however often it is asked to while it runs", async () => {
+  test("runs once more, however often it is asked to while it runs", async () => {
     const database = await openFresh(kind);
     const asked: Promise<void>[] = [];
     const many = manyRows(0, () => {

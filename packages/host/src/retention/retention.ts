@@ -1,28 +1,28 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
-import { errorFacts, type Log } from "../observe/index.ts";
+import { errorFacts, type Log } from "../telemetry/index.ts";
 import type { Database } from "../storage/index.ts";
 import type { RetentionKind } from "./retention-kinds.ts";
 
 /**
- * Does one short piece of work, then rests for as long as that took: calls get at least half of the time of the one thread,
- * or of the locks, that they write with. Throws a `ClosingError` when the host closes.
+ * Does one short piece of work, then pauses for as long as that took. So calls get at least half of the time of the writing
+ * thread or of the locks. Throws a `ClosingError` when the host closes.
  */
 export type RunStep = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Removes something that is old by now, step by step, and returns how many rows went. */
+/** Removes old rows step by step, and returns how many. */
 export interface RetentionTask {
   name: string;
   run(now: Date, step: RunStep): Promise<number>;
 }
 
-/** Removes what was kept for long enough, in the background. */
+/** Removes old rows in the background. */
 export interface Retention {
-  /** Removes everything that is old by now. What fails is logged, and done the next time. */
+  /** Removes everything that is old by now. A failure is logged, and the next run tries again. */
   run(): Promise<void>;
   /** Runs every hour for as long as the host runs. */
   start(): void;
-  /** Stops that after the step that runs. */
+  /** Stops after the step that runs. */
   close(): Promise<void>;
 }
 
@@ -41,14 +41,15 @@ class ClosingError extends Error {
   override readonly name = "ClosingError";
 }
 
-/** The locks of the tasks of a host: by their age rows go under one, and with their tenant under the other. */
+/** The locks of the tasks of a host: one for rows that are removed by age, one for those of deleted tenants. */
 export const retentionLocks = { age: 7446, tenant: 7448 };
 const rowsAtOnce = 200;
 const hourMs = 3_600_000;
+const failed = "could not remove old rows, will retry within an hour";
 
 /**
- * Retention of one host. Rows go a few at a time, each time in a transaction of its own, so a host that is killed has
- * removed some and goes on with the rest later.
+ * Retention of one host. Each step removes a few rows in a transaction of its own, so after a host was killed the next run
+ * removes the rest.
  */
 export function createRetention({ database, tasks, log, now, lock }: RetentionOptions): Retention {
   let timer: NodeJS.Timeout | undefined;
@@ -73,15 +74,15 @@ export function createRetention({ database, tasks, log, now, lock }: RetentionOp
         if (removed !== undefined && removed > 0) log.info({ kind: name, removed }, "old rows removed");
       } catch (error) {
         if (error instanceof ClosingError) return;
-        log.error({ kind: name, ...errorFacts(error) }, "old rows not removed");
+        log.error({ kind: name, ...errorFacts(error) }, failed);
       }
     }
   };
   const tryToRun = (): Promise<void> => {
     waiting = undefined;
-    return runNow().catch((error: unknown) => log.error(errorFacts(error), "old rows not removed"));
+    return runNow().catch((error: unknown) => log.error(errorFacts(error), failed));
   };
-  // However often it is called meanwhile, one more run looks at everything.
+  // However often it is called meanwhile, one more run is enough to find everything.
   const run = (): Promise<void> => (waiting ??= running = running.then(tryToRun));
 
   return {
@@ -96,11 +97,11 @@ export function createRetention({ database, tasks, log, now, lock }: RetentionOp
 }
 
 /** The task that removes a kind of row. */
-export function removeOld({ name, keepMs, removeSome }: RetentionKind): RetentionTask {
+export function removeOld({ name, retainMs, removeSome }: RetentionKind): RetentionTask {
   return {
     name,
     async run(now, step) {
-      const before = new Date(now.getTime() - keepMs).toISOString();
+      const before = new Date(now.getTime() - retainMs).toISOString();
       let [removed, last] = [0, rowsAtOnce];
       while (last === rowsAtOnce) {
         last = await step(() => removeSome(before, rowsAtOnce));
@@ -111,7 +112,7 @@ export function removeOld({ name, keepMs, removeSome }: RetentionKind): Retentio
   };
 }
 
-/** Undefined when another host is at it. A host whose connection breaks meanwhile goes on, which does no harm. */
+/** Undefined when another host does the work. A host whose connection breaks meanwhile continues, which does no harm. */
 async function oneHostAtATime<T>(
   { db, isShared }: Database,
   lock: number,

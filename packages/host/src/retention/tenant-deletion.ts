@@ -2,7 +2,7 @@ import { sql, type Transaction } from "kysely";
 import type { AuditEvent } from "turnpike/contracts";
 import { AuditExportError, type AuditStore } from "../audit/index.ts";
 import { removeSomeFiles } from "../files/index.ts";
-import { fewRows, type Database, type Schema } from "../storage/index.ts";
+import { limitRows, type Database, type Schema } from "../storage/index.ts";
 import { exportAndRemove, type AuditRetentionParts } from "./audit-retention.ts";
 import { rowTables, type DeletedTenant, type DeletedTenants } from "./deleted-tenants.ts";
 import { removeSomeTurns } from "./old-turns.ts";
@@ -15,12 +15,12 @@ export interface DeletionParts extends AuditRetentionParts {
 }
 
 const rowsAtOnce = 200;
-/** A file takes longer than a row: its content may be large, and its words are looked up. */
+/** Removing a file takes longer than removing a row: its content may be large, and its words are in an index. */
 const filesAtOnce = 20;
 
 /**
- * The task that removes what is left of tenants that were deleted. One whose deletion was interrupted is gone on with, and
- * what a call that was under way wrote afterwards goes the next time.
+ * The task that removes what is left of deleted tenants. It continues a deletion that was interrupted. What a call that was
+ * under way wrote afterwards is removed by the next run.
  */
 export function tenantDeletion(parts: DeletionParts): RetentionTask {
   return {
@@ -29,9 +29,9 @@ export function tenantDeletion(parts: DeletionParts): RetentionTask {
       let removed = 0;
       for (const { namespaceId } of await parts.tenants.list()) {
         removed += await removeTenant(parts, namespaceId, step);
-        // Another host may have finished meanwhile, and a tenant of the same name may have begun: its trail is not this one's.
+        // Another host may have finished meanwhile, and a new tenant of the same name has an audit log of its own.
         const tenant = await parts.tenants.find(namespaceId);
-        if (tenant !== undefined && tenant.finishedAt === undefined) await endTrail(parts, tenant, now, step);
+        if (tenant !== undefined && tenant.finishedAt === undefined) await endAuditLog(parts, tenant, now, step);
       }
       return removed;
     },
@@ -45,11 +45,11 @@ async function removeTenant(parts: DeletionParts, tenant: string, step: RunStep)
       last = await step(() => whileDeleted(parts.database, tenant, removeSome));
   };
   for (const table of rowTables) {
-    const few = fewRows(parts.database, table, sql`namespace_id = ${tenant}`, rowsAtOnce);
+    const few = limitRows(parts.database, table, sql`namespace_id = ${tenant}`, rowsAtOnce);
     await removeAll(async (transaction) => {
       const { numDeletedRows } = await transaction.deleteFrom(table).where(few).executeTakeFirst();
       if (numDeletedRows > 0n) return Number(numDeletedRows);
-      // Rows that a call is changing right now were left out: they go as soon as it is done.
+      // Rows that a call is changing right now were skipped. They are removed as soon as it is done.
       const left = transaction.selectFrom(table).select("namespace_id").where("namespace_id", "=", tenant);
       return (await left.limit(1).executeTakeFirst()) === undefined ? 0 : 1;
     });
@@ -59,7 +59,7 @@ async function removeTenant(parts: DeletionParts, tenant: string, step: RunStep)
   return removed;
 }
 
-/** INVARIANT: rows of a tenant go only while it is deleted, so none of a later one of the same name does. */
+/** INVARIANT: rows of a tenant are removed only while it is marked as deleted, so none of a later tenant of that name is. */
 function whileDeleted(
   { db, kind }: Database,
   tenant: string,
@@ -72,23 +72,23 @@ function whileDeleted(
   });
 }
 
-/** Exports and removes the trail, and leaves one row behind: who deleted the tenant. The heads of its chains stay. */
-async function endTrail(parts: DeletionParts, tenant: DeletedTenant, now: Date, step: RunStep): Promise<void> {
+/** Exports and removes the audit log, and writes one last row: who deleted the tenant. The heads of its chains remain. */
+async function endAuditLog(parts: DeletionParts, tenant: DeletedTenant, now: Date, step: RunStep): Promise<void> {
   const { namespaceId, order } = tenant;
   const { audit, tenants, log } = parts;
-  let trail = "exported";
+  let outcome = "exported";
   try {
     await exportAndRemove(parts, namespaceId, { now }, step);
   } catch (error) {
-    // A trail that is broken is evidence, and stays.
+    // A broken audit log is evidence, so it is not removed.
     if (!(error instanceof AuditExportError)) throw error;
     log.error(
       { tenant: namespaceId, says: error.message },
-      "audit rows of a deleted tenant not exported, so they stay",
+      "could not export audit rows of a deleted tenant, will leave them",
     );
-    trail = "kept, because it is broken";
+    outcome = "kept, because it is broken";
   }
-  await audit.record(deletedEvent(namespaceId, order, now, trail));
+  await audit.record(deletedEvent(namespaceId, order, now, outcome));
   await tenants.finish(namespaceId, now.toISOString());
 }
 
@@ -96,7 +96,7 @@ function deletedEvent(
   namespaceId: string,
   { actor, operator, at }: DeletedTenant["order"],
   now: Date,
-  trail: string,
+  outcome: string,
 ): AuditEvent {
   return {
     id: crypto.randomUUID(),
@@ -110,6 +110,6 @@ function deletedEvent(
     owner: actor,
     purpose: "operate",
     action: "tenant.deleted",
-    metadata: { operator, begunAt: at, trail },
+    metadata: { operator, begunAt: at, trail: outcome },
   };
 }

@@ -5,15 +5,15 @@ import type { Schema } from "./schema.ts";
 import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { DamagedDatabaseError, refuseBrokenPages, refuseDamaged } from "./sqlite/whole-file.ts";
 
-/** What a backup says of itself. */
+/** What is known of a backup. */
 export interface BackupFacts {
-  /** When the newest row of its audit trail was written: what happened later is not in it. */
+  /** When the newest row of its audit log was written. Nothing later is in the backup. */
   newestAt: string | undefined;
   /** The migrations that it lacks. */
   pending: string[];
 }
 
-/** Checks that a file is a whole database of a version that is not newer than this one. Throws words about `name`. */
+/** Checks that a file is a whole database, of a version that is not newer than this one. Errors call the file `name`. */
 export async function checkBackup(path: string, check: "quick" | "full", name = path): Promise<BackupFacts> {
   try {
     refuseDamaged(path);
@@ -26,9 +26,10 @@ export async function checkBackup(path: string, check: "quick" | "full", name = 
   try {
     const made = await sql`select 1 from sqlite_master where name in ('kysely_migration', 'audit')`.execute(db);
     if (made.rows.length < 2) throw new Error(`${name} is an SQLite file, and none of Turnpike's.`);
-    // No host makes any. They would act in every later change, also where a restore revokes what is in the tables.
+    // No host makes triggers or views. A trigger would run with every later change, also when a restore revokes credentials.
     const { rows: acting } = await sql`select 1 from sqlite_master where type in ('trigger', 'view')`.execute(db);
-    if (acting.length > 0) throw new Error(`${name} has triggers or views, which no host makes: somebody changed it.`);
+    if (acting.length > 0)
+      throw new Error(`${name} has triggers or views, which no host makes: it was changed by another program.`);
     const pending = await listPending(db, "sqlite");
     const { rows } = await sql<{ at: string | null }>`select max(at) as at from audit`.execute(db);
     return { newestAt: rows[0]?.at ?? undefined, pending };

@@ -1,34 +1,43 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
+import type { History } from "./history/history.ts";
 import type { DatabaseCopy } from "./sqlite/copy.ts";
 import type { RunSteps } from "./steps.ts";
 
-/** A migrated database, and what this host is to it. */
+/** A migrated database, and the identity of this host in it. */
 export interface Database {
   readonly kind: "sqlite" | "postgres";
   readonly db: Kysely<Schema>;
-  /** For operators' reads, which may take long: they hold up neither calls nor writes. */
-  readonly reports: Kysely<Schema>;
-  /** One statement that reads, prepared once: for what calls read. Its parameters are written `$1`, `$2` on both databases. */
+  /** For operators' reads, which may take long. Neither calls nor writes wait for them. */
+  readonly reporting: Kysely<Schema>;
+  /** Runs a reading statement that is prepared once, for what calls read. Parameters are `$1`, `$2` on both databases. */
   read<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]>;
   /**
-   * One transaction of statements that are prepared once: for what every call writes. It begins with the first steps and
-   * is undone when the work throws before it has committed.
+   * One transaction of statements that are prepared once, for what every call writes. It begins with the first steps, and is
+   * rolled back when the work throws before the commit.
    */
   transact<T>(work: (run: RunSteps) => Promise<T>): Promise<T>;
   /**
-   * Copies everything that was acknowledged before, while the host goes on; throws `NoRoomError`. Undefined where the database
+   * Copies everything that was acknowledged before, while the host runs on. Throws `NoRoomError`. Undefined for PostgreSQL, which
    * has tools of its own for that.
    */
   readonly copy: (() => Promise<DatabaseCopy>) | undefined;
   /** The id under which this process runs on the database; new at every start. */
   readonly hostId: number;
-  /** Which chain of each tenant's audit trail this host writes; no two hosts that run write the same. */
+  /** Which chain of each tenant's audit log this host writes. No two running hosts write the same one. */
   readonly strand: number;
-  /** Whether the process that ran under this id still does. */
+  /** False once the host with this id is dead: it ended, it has not beaten for too long, or it has lost its lock. */
   isAlive(hostId: number): Promise<boolean>;
-  /** Calls the listener whenever others can see again that this host lives, after they could not for a while. */
+  /** False once other hosts may hold this one for dead. True where there is no other. */
+  isPresent(): boolean;
+  /** Whether a newer version has changed the database so that this host may not serve it: it finishes what is under way, as long as it is so. */
+  isTooOld(): boolean;
+  /** Says to hosts of newer versions whether this one has anything under way. */
+  showDrained(isDrained: () => boolean): void;
+  /** Calls the listener when other hosts can see this one again, after they may have held it for dead. */
   onReturn(listener: () => void): void;
+  /** What this process knows to be durable here, and whether the database has lost some of it. */
+  readonly history: History;
   /** True when other processes may write to the same database at the same time. */
   readonly isShared: boolean;
   close(): Promise<void>;

@@ -24,11 +24,11 @@ describe.each(databaseKinds)("distinct names on %s", (kind) => {
       { table: "grants", column: "issuer", where },
     ] as const;
     const all = ["agent:a", "agent:b", "agent:c", "agent:d", "agent:e"];
-    expect(await distinctNames(database.reports, columns, { most: 9 })).toEqual(all);
-    expect(await distinctNames(database.reports, columns, { most: 2 })).toEqual(all.slice(0, 2));
-    expect(await distinctNames(database.reports, columns, { after: "agent:b", most: 2 })).toEqual(all.slice(2, 4));
-    expect(await distinctNames(database.reports, columns, { after: "agent:e", most: 2 })).toEqual([]);
+    expect(await distinctNames(database.reporting, columns, { most: 9 })).toEqual(all);
+    expect(await distinctNames(database.reporting, columns, { most: 2 })).toEqual(all.slice(0, 2));
+    expect(await distinctNames(database.reporting, columns, { after: "agent:b", most: 2 })).toEqual(all.slice(2, 4));
+    expect(await distinctNames(database.reporting, columns, { after: "agent:e", most: 2 })).toEqual([]);
     const tenants = [{ table: "grants", column: "namespace_id" }] as const;
-    expect(await distinctNames(database.reports, tenants, { most: 9 })).toEqual(["tenant-1", "tenant-2"]);
+    expect(await distinctNames(database.reporting, tenants, { most: 9 })).toEqual(["tenant-1", "tenant-2"]);
   });
 });

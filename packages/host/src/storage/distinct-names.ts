@@ -9,8 +9,8 @@ interface NameColumn {
 }
 
 /**
- * The names in some columns behind another name, each once, in their order. Every step jumps to the next name of each column
- * by an index that begins with it: rows that have the same name are not looked at.
+ * The distinct names in some columns, in their order, behind another name. Every step jumps to the next name of each column by
+ * an index that begins with it, so rows with the same name are skipped.
  */
 export async function distinctNames(
   db: Kysely<Schema>,

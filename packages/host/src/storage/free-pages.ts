@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
 
-/** The part of a file that may be free: what is written next goes there. */
+/** The part of a file that may remain free, for the next writes. */
 const spare = 1 / 10;
 
 /**
- * Gives pages of an SQLite file that are free back to the disk, at most so many; returns how many. A PostgreSQL does that by
- * itself, and a file from before this was possible never does.
+ * Returns up to `most` free pages of an SQLite file to the disk, and says how many. PostgreSQL does that by itself. A file that
+ * was made without incremental vacuum cannot.
  */
 export async function freePages({ db, kind }: Pick<Database, "db" | "kind">, most: number): Promise<number> {
   if (kind === "postgres") return 0;

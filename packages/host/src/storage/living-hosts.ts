@@ -1,8 +1,53 @@
-import { sql } from "kysely";
+import { sql, type Kysely } from "kysely";
+import { deadSeconds, isDead, type HostSigns } from "./judge-host.ts";
+import type { Schema } from "./schema.ts";
 
-/** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
+/** The first half of the advisory lock that each running host holds. The second half is the host's id. */
 export const presenceLock = 7443;
+/** The first half of the lock with which a host takes a strand of the audit log. The second half is the strand. */
+export const strandLock = 7445;
+export const maxHosts = 10_000;
 
-/** For the `in` of a query: the ids of all hosts that run on this database. */
-export const livingHosts = sql<number>`(select objid::bigint from pg_locks where locktype = 'advisory' and granted
-  and database = (select oid from pg_database where datname = current_database()) and classid = ${presenceLock})`;
+/** For the `in` of a query: the ids of all hosts whose lock is held, which a host that is paused, cut off or gone may have for long. */
+export const lockedHosts = sql<number>`(select objid::bigint from pg_locks where locktype = 'advisory' and granted
+  and database = (select oid from pg_database where datname = current_database()) and classid = ${sql.lit(presenceLock)})`;
+
+/** For the `in` of a query: the ids of all hosts that have a lease in place of a lock. */
+const leasedHosts = sql<number>`(select host_id from host_leases
+  where beat_at > extract(epoch from clock_timestamp()) - ${sql.lit(deadSeconds)})`;
+
+/** For the `in` of a query: the ids of all hosts that have beaten lately, and of those that hold their lock and do not beat at all. */
+export const livingHosts = sql<number>`(select seen.id from hosts as seen where seen.ended_at is null
+  and case when seen.beat_at is null then seen.id in ${lockedHosts}
+    else seen.beat_at > extract(epoch from clock_timestamp()) - ${sql.lit(deadSeconds)} end)`;
+
+/** A host that was not looked at for longer may have had its lock meanwhile. */
+const continuousMs = 3_000;
+
+type Row = HostSigns & { id: number; beatsFor: number | null };
+
+/** Makes the function that looks whether a host is alive. `now` is a monotonic clock in milliseconds. */
+export function createHostWatch(
+  db: Kysely<Schema>,
+  hostId: number,
+  now = () => performance.now(),
+): (id: number) => Promise<boolean> {
+  /** Hosts that were seen without their lock: since when, and when last. */
+  const unlocked = new Map<number, { since: number; last: number }>();
+  return async (id) => {
+    if (id === hostId) return true;
+    const { rows } =
+      await sql<Row>`select id, clock.now - beat_at as "silentFor", clock.now - beats_since as "beatsFor",
+        (id in ${lockedHosts} or id in ${leasedHosts}) as "isLocked", ended_at is not null as "hasEnded"
+      from hosts, (select extract(epoch from clock_timestamp())::double precision as now) as clock
+      where id in (${id}, ${hostId})`.execute(db);
+    const host = rows.find((row) => row.id === id);
+    const own = rows.find((row) => row.id === hostId);
+    const seen = unlocked.get(id);
+    const at = now();
+    const since = seen !== undefined && at - seen.last <= continuousMs ? seen.since : at;
+    if (host?.isLocked === false) unlocked.set(id, { since, last: at });
+    else unlocked.delete(id);
+    return !isDead(host, own ?? { silentFor: null, beatsFor: null }, (at - since) / 1000);
+  };
+}

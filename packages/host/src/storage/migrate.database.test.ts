@@ -55,5 +55,5 @@ test("two processes that start at once on an empty PostgreSQL both start", async
 });
 
 test("a PostgreSQL that is not there is an error, and not a wait", async () => {
-  await expect(openDatabase("postgres://nobody@127.0.0.1:1/none")).rejects.toThrow("ECONNREFUSED");
+  await expect(openDatabase("postgres://unknown@127.0.0.1:1/none")).rejects.toThrow("ECONNREFUSED");
 });

@@ -3,6 +3,16 @@ import type { Database } from "./database.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { postgresMigrations } from "./migrations/postgres.ts";
 import { sqliteMigrations } from "./migrations/sqlite.ts";
+import {
+  advanceEpoch,
+  epochOf,
+  listOlderHosts,
+  namesOf,
+  numberOf,
+  readEpoch,
+  refuseTooOld,
+  type OlderHost,
+} from "./schema-epoch.ts";
 import type { Schema } from "./schema.ts";
 
 const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
@@ -10,28 +20,75 @@ const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
   postgres: postgresMigrations,
 };
 
-/** The lock by which hosts that start at once migrate one after the other. Earlier versions take the same one. */
+/** The lock under which hosts that start together migrate one after the other. Earlier versions take the same one. */
 const migrationLock = 3853314791062309107n;
 
-/** Runs what has not run yet, in order. Each migration and the row that records it are one transaction. */
+/** The epoch of this version. */
+export const ownEpoch = epochOf(postgresMigrations);
+
+/** How long hosts of older versions have to leave before a migration that they may not serve beside. */
+const leaveMs = 60_000;
+const lookMs = 500;
+
+/**
+ * Runs what has not run yet, in order. Each migration and the row that records it are one transaction. Before one that hosts of older
+ * versions may not serve beside, those are told to leave, and are waited for.
+ */
 export async function migrate(
   db: Kysely<Schema>,
   kind: Database["kind"],
   migrations: readonly Migration[] = migrationsOf[kind],
+  patienceMs = leaveMs,
 ): Promise<void> {
-  const runNext = async (transaction: Transaction<Schema>): Promise<boolean> => {
+  const runNext = async (transaction: Transaction<Schema>): Promise<"ran" | "done" | readonly OlderHost[]> => {
     if (kind === "postgres") await sql`select pg_advisory_xact_lock(${sql.lit(migrationLock)})`.execute(transaction);
     const recorded = await readRecorded(transaction);
-    refuseNewer(recorded, migrations);
+    refuseTooOld(await readEpoch(transaction, kind), epochOf(migrations));
     const next = migrations.find(({ name }) => !recorded.includes(name));
-    if (next === undefined) return false;
+    if (next === undefined) return "done";
+    const older = kind === "postgres" && !next.allowsPrevious ? await listOlderHosts(transaction, next) : [];
+    const unknowing = older.filter(({ epoch }) => epoch === null);
+    if (unknowing.length > 0) throw new Error(unknowingMessage(unknowing));
+    if (older.length > 0) {
+      // Committed before the migration is, so that they learn of it.
+      await transaction
+        .updateTable("schema_epoch")
+        .set({ lowest: numberOf(next) })
+        .execute();
+      return older;
+    }
     if (!(await isApplied(transaction, next))) await apply(transaction, next);
     await sql`insert into kysely_migration (name, timestamp)
       values (${next.name}, ${new Date().toISOString()})`.execute(transaction);
-    return true;
+    if ((await readEpoch(transaction, kind)) !== undefined) await advanceEpoch(transaction, next);
+    return "ran";
   };
-  let isBehind = true;
-  while (isBehind) isBehind = await db.transaction().execute(runNext);
+  let waitingSince: number | undefined;
+  for (;;) {
+    const came = await db.transaction().execute(runNext);
+    if (came === "done") return;
+    if (came === "ran") {
+      waitingSince = undefined;
+      continue;
+    }
+    waitingSince ??= performance.now();
+    if (performance.now() - waitingSince >= patienceMs) throw new Error(stayingMessage(came));
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}
+
+function unknowingMessage(hosts: readonly OlderHost[]): string {
+  return (
+    `Hosts run on this database that are too old for this version, and that cannot be told to leave: ${namesOf(hosts)}. ` +
+    "Stop them, and start this one again. Nothing was changed."
+  );
+}
+
+function stayingMessage(hosts: readonly OlderHost[]): string {
+  return (
+    `Hosts of an older version have not finished what they do on this database: ${namesOf(hosts)}. They begin nothing new. ` +
+    "Start this host again when they have, or stop them."
+  );
 }
 
 /** The migrations that `migrate` would run. Changes nothing; throws what `migrate` would throw. */
@@ -41,13 +98,13 @@ export async function listPending(db: Kysely<Schema>, kind: Database["kind"]): P
       ? sql`select 1 where to_regclass('kysely_migration') is not null`
       : sql`select 1 from sqlite_master where name = 'kysely_migration'`;
   const recorded = (await table.execute(db)).rows.length > 0 ? await listRecorded(db) : [];
-  refuseNewer(recorded, migrationsOf[kind]);
+  refuseTooOld(await readEpoch(db, kind), ownEpoch);
   return migrationsOf[kind].map(({ name }) => name).filter((name) => !recorded.includes(name));
 }
 
 /** Gives this start of a host its id. */
 export async function registerHost(db: Kysely<Schema>): Promise<number> {
-  const started = { started_at: new Date().toISOString() };
+  const started = { started_at: new Date().toISOString(), epoch: ownEpoch };
   const { id } = await db.insertInto("hosts").values(started).returning("id").executeTakeFirstOrThrow();
   return id;
 }
@@ -62,16 +119,6 @@ async function readRecorded(db: Kysely<Schema>): Promise<string[]> {
 async function listRecorded(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
   return rows.map(({ name }) => name);
-}
-
-/** What a newer version has in its tables, this one could misread or destroy. */
-function refuseNewer(recorded: readonly string[], migrations: readonly Migration[]): void {
-  const unknown = recorded.find((name) => !migrations.some((known) => known.name === name));
-  if (unknown === undefined) return;
-  throw new Error(
-    `This database was migrated by a newer version of Turnpike: it has "${unknown}", which this version does not know. ` +
-      "Nothing was changed. Run that version or a later one, or restore a backup from before the upgrade.",
-  );
 }
 
 async function isApplied(db: Kysely<Schema>, { appliedWhen }: Migration): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** The newest time that a host wrote: of its own start, or of an event of this tenant. */
+/** The newest time that any host wrote: of a start, or of an event of this tenant. */
 export async function readNewestTime(db: Kysely<Schema>, namespaceId: string): Promise<string | undefined> {
   const events = db.selectFrom("audit").select("at").where("namespace_id", "=", namespaceId).orderBy("at", "desc");
   const event = await events.limit(1).executeTakeFirst();

@@ -1,11 +1,12 @@
 import type { Logger } from "kysely";
 import type { Database } from "./database.ts";
-import { isPostgres } from "../base/index.ts";
-import { openSqlite } from "./sqlite/open-sqlite.ts";
+import { isPostgres, locationOf } from "../shared/index.ts";
+import type { DatabaseSettings } from "./database-settings.ts";
+import { type CheckDatabase, openSqlite } from "./sqlite/open-sqlite.ts";
 
-/** Opens and migrates the database: a `postgres://` URL, or the path of an SQLite file. `log` is told of each statement. */
-export async function openDatabase(location: string, log?: Logger): Promise<Database> {
-  if (!isPostgres(location)) return openSqlite(location, log);
+/** Opens and migrates the database. `log` is told of each statement. `check` may refuse a file before anything is changed in it. */
+export async function openDatabase(database: DatabaseSettings, log?: Logger, check?: CheckDatabase): Promise<Database> {
+  if (!isPostgres(database)) return openSqlite(locationOf(database), log, check);
   const { openPostgres } = await import("./postgres.ts");
-  return openPostgres(location, log);
+  return openPostgres(typeof database === "string" ? { url: database } : database, log);
 }

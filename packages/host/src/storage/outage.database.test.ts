@@ -52,7 +52,7 @@ test("a connection that breaks is an outage", async () => {
   expect(isOutage(await errorOf(sql`select 1`.execute(db)))).toBe(true);
 });
 
-test("a server that nobody answers for is an outage", async () => {
+test("a server that does not answer is an outage", async () => {
   expect(isOutage(await errorOf(openDatabase("postgres://user:secret@127.0.0.1:1/none")))).toBe(true);
 });
 

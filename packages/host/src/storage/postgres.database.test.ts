@@ -3,11 +3,14 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { sql } from "kysely";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openCutProxy } from "../../test/cut-proxy.ts";
-import { newLocation, openHost, openPair } from "../../test/databases.ts";
+import { newLocation, openFresh, openHost, openPair } from "../../test/databases.ts";
 import { patience } from "../../test/host-calls.ts";
+import { pauseBeats, settle } from "../../test/host-signs.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
-import { createReplayStore } from "../ledger/replay-store.ts";
+import { replayStoreOf } from "../../test/single-stores.ts";
 import type { Database } from "./database.ts";
+import { freePages } from "./free-pages.ts";
+import { lockedHosts } from "./living-hosts.ts";
 import { openDatabase } from "./open-database.ts";
 
 test("hosts that run see each other alive; a host that never was is not", async () => {
@@ -33,19 +36,80 @@ test("a host that was killed is not alive, and what it had running is interrupte
   const { namespaceId, ...rest } = key;
   const left = { namespace_id: namespaceId, ...rest, fingerprint: "one", host_id: 1, result: null, finished_at: null };
   await here.db.insertInto("replay").values(left).execute();
-  const replay = createReplayStore(here);
+  const replay = replayStoreOf(here);
   expect(await replay.begin(key, "one")).toEqual({ kind: "running" });
   await other.kill();
   expect(await diesOut(here, 1)).toBe(true);
   expect(await replay.begin(key, "one")).toEqual({ kind: "interrupted" });
 });
 
-test("a host with the same id on another database of the server is somebody else", async () => {
+test("a host with the same id on another database of the server is another host", async () => {
   const elsewhere = await openHost(await newLocation("postgres"));
   const [here, there] = await openPair();
   expect(elsewhere.hostId).toBe(here.hostId);
   await here.close();
   expect(await diesOut(there, here.hostId)).toBe(true);
+});
+
+test("a host that does not beat is dead although its lock is held, and alive when it beats again", async () => {
+  const [here, there] = await openPair();
+  const returned = vi.fn<() => void>();
+  there.onReturn(returned);
+  const resume = await pauseBeats(there, here);
+  await settle(here);
+  expect(await diesOut(here, there.hostId)).toBe(true);
+  const locked = await sql`select 1 where ${there.hostId} in ${lockedHosts}`.execute(here.db);
+  expect([locked.rows.length, returned.mock.calls.length]).toEqual([1, 0]);
+  await resume();
+  await vi.waitFor(async () => expect(await here.isAlive(there.hostId)).toBe(true), patience);
+  await vi.waitFor(() => expect(returned).toHaveBeenCalled(), patience);
+});
+
+test("a host that was away holds no other for dead before it has beaten for a while", async () => {
+  const [here, there] = await openPair();
+  const resume = await pauseBeats(here, there);
+  await there.db.updateTable("hosts").set({ beat_at: 1, beats_since: 1 }).execute();
+  expect(await here.isAlive(there.hostId)).toBe(true);
+  await resume();
+});
+
+test("a host knows by its clocks that others may hold it for dead, until a beat is answered", async () => {
+  const [here, there] = await openPair();
+  expect(here.isPresent()).toBe(true);
+  const resume = await pauseBeats(here, there);
+  const ahead = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
+  onTestFinished(() => ahead.mockRestore());
+  expect(here.isPresent()).toBe(false);
+  // The second beat is sent once the first one is answered.
+  const lost = there.db.selectFrom("heartbeats").select("host_id");
+  await vi.waitFor(async () => expect((await lost.execute()).length).toBeGreaterThan(1), patience);
+  expect(here.isPresent()).toBe(false);
+  ahead.mockRestore();
+  await resume();
+  await vi.waitFor(() => expect(here.isPresent()).toBe(true), patience);
+  await here.close();
+  expect(here.isPresent()).toBe(false);
+});
+
+test("a host beats by the clock of the server, on a row that it leaves as ended", async () => {
+  const [here, there] = await openPair();
+  const row = there.db.selectFrom("hosts").selectAll().where("id", "=", here.hostId);
+  const { beat_at: first, ended_at } = await row.executeTakeFirstOrThrow();
+  expect([first !== null, ended_at]).toEqual([true, null]);
+  await vi.waitFor(
+    async () => expect((await row.executeTakeFirstOrThrow()).beat_at).toBeGreaterThan(first ?? 0),
+    patience,
+  );
+  await here.close();
+  expect((await row.executeTakeFirstOrThrow()).ended_at).toBeGreaterThan(first ?? 0);
+  expect(await there.isAlive(here.hostId)).toBe(false);
+});
+
+test("the server probes a connection that is silent, whatever it is used for", async () => {
+  const { db, reporting } = await openHost(await newLocation("postgres"));
+  const settings = sql<{ set: string }>`select string_agg(setting, ' ' order by name) as set from pg_settings
+    where name in ('tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout')`;
+  for (const handle of [db, reporting]) expect((await settings.execute(handle)).rows).toEqual([{ set: "3 5 2 10000" }]);
 });
 
 test("64-bit counts are numbers", async () => {
@@ -146,7 +210,7 @@ function hastenTimers(ms: number): () => number {
   return () => count;
 }
 
-/** The server notices with a moment's delay that a connection is gone. */
+/** The server notices with a short delay that a connection is gone. */
 function diesOut(database: Database, hostId: number): Promise<boolean> {
   return vi.waitUntil(async () => !(await database.isAlive(hostId)), patience);
 }
@@ -180,3 +244,11 @@ async function doorTo(location: string) {
     knocks: () => knocks,
   };
 }
+
+test("there is no copy: a PostgreSQL has tools of its own", async () => {
+  expect((await openFresh("postgres")).copy).toBeUndefined();
+});
+
+test("its free pages are left alone", async () => {
+  expect(await freePages(await openFresh("postgres"), 200)).toBe(0);
+});

@@ -3,13 +3,13 @@ import { createReadCache } from "./read-cache.ts";
 import type { Revisions } from "./revisions.ts";
 
 /** Revisions that the test turns by hand. */
-function turning(): Revisions & { turn(by?: number): void; fail(error: Error): void } {
+function turning(): Pick<Revisions, "current" | "assumed"> & { turn(by?: number): void; fail(error: Error): void } {
   let [revision, error] = [0, undefined as Error | undefined];
   return {
     turn: (by = 1) => void (revision += by),
     fail: (cause) => void (error = cause),
     current: () => (error === undefined ? Promise.resolve(revision) : Promise.reject(error)),
-    write: () => Promise.reject(new Error("not here")),
+    assumed: () => undefined,
   };
 }
 
@@ -47,7 +47,7 @@ test("keys do not share values", async () => {
   expect(await cache.get("two", () => Promise.resolve(2))).toBe(2);
 });
 
-test("that there is nothing is asked again, so that nobody fills the cache with names of nothing", async () => {
+test("that there is nothing is asked again, so that no caller fills the cache with names of nothing", async () => {
   const cache = createReadCache(turning());
   let reads = 0;
   const read = (): Promise<undefined> => Promise.resolve(void (reads += 1));
@@ -80,7 +80,7 @@ for (const row of [
   });
 }
 
-test("a value that was read under an older revision is not kept for whoever asks next", async () => {
+test("a value that was read under an older revision is not cached for the next caller", async () => {
   const revisions = turning();
   const cache = createReadCache(revisions);
   const slow = slowRead();
@@ -93,7 +93,7 @@ test("a value that was read under an older revision is not kept for whoever asks
   expect(await cache.get("key", () => Promise.resolve("new"))).toBe("new");
 });
 
-test("whoever asks for what is being read under the same revision waits for that read", async () => {
+test("a caller who asks for what is being read under the same revision waits for that read", async () => {
   const revisions = turning();
   const cache = createReadCache(revisions);
   const slow = slowRead();
@@ -138,7 +138,7 @@ test("when a database was put back to an older state, nothing stays of what it c
   expect(await cache.get("slow", () => Promise.resolve("after"))).toBe("after");
 });
 
-test("a read that fails is not kept, and neither is a value when the revision is unknown", async () => {
+test("a read that fails is not cached, and neither is a value when the revision is unknown", async () => {
   const revisions = turning();
   const cache = createReadCache(revisions);
   await expect(cache.get("key", () => Promise.reject(new Error("outage")))).rejects.toThrow("outage");

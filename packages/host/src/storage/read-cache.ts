@@ -2,34 +2,37 @@ import type { Revisions } from "./revisions.ts";
 
 const maxEntries = 50_000;
 
-/** Keeps what was read until the revision changes. */
+/** Caches what was read until the revision changes. */
 export interface ReadCache {
   /**
-   * What was read under this key, or else what `read` finds; it is told what was found under an older revision, of which it may
-   * use what is still so. A key is a word for what is read and the texts it is found by, the texts of columns before a NUL,
-   * which none of them has: writing JSON would cost more than everything else here.
+   * The cached value of this key, or else what `read` finds. `read` gets the value of an older revision, and may reuse the parts
+   * that did not change. A key is a word for what is read, and column texts separated by NUL, which no column text has. JSON
+   * would be slower than everything else here.
    */
   get<T>(key: string, read: (before: T | undefined) => Promise<T>): Promise<T>;
 }
 
-interface Kept {
+interface CacheEntry {
   revision: number;
   value: unknown;
 }
 
-/** INVARIANT: a value is for those alone who ask under the revision that was in force before it was read. */
-export function createReadCache(revisions: Revisions): ReadCache {
-  const entries = new Map<string, Kept>();
-  /** Reads on their way, by key: whoever asks for the same meanwhile waits with them. */
+/**
+ * INVARIANT: a value is returned only while the revision is the one that was current before the value was read; to a call that
+ * assumes a revision, only if it is that one.
+ */
+export function createReadCache(revisions: Pick<Revisions, "current" | "assumed">): ReadCache {
+  const entries = new Map<string, CacheEntry>();
+  /** Pending reads by key. Callers who need the same value share one read. */
   const reading = new Map<string, { revision: number; value: Promise<unknown> }>();
   let newest = -1;
 
-  const keep = (key: string, kept: Kept): void => {
+  const store = (key: string, entry: CacheEntry): void => {
     const known = entries.get(key);
-    // What is not there is asked for again: nobody can fill the cache with names of nothing.
-    if (kept.value === undefined || (known !== undefined && known.revision > kept.revision)) return;
+    // A missing value is not cached, so that callers cannot fill the cache with names of nothing.
+    if (entry.value === undefined || (known !== undefined && known.revision > entry.revision)) return;
     if (known === undefined && entries.size >= maxEntries) entries.clear();
-    entries.set(key, kept);
+    entries.set(key, entry);
   };
   const begin = async <T>(key: string, revision: number, read: (before: T | undefined) => Promise<T>): Promise<T> => {
     const value = read(entries.get(key)?.value as T | undefined);
@@ -37,8 +40,8 @@ export function createReadCache(revisions: Revisions): ReadCache {
     reading.set(key, mine);
     try {
       const found = await value;
-      // A database that was put back to an older state counts on from there, and may come to the same number.
-      if (newest >= revision) keep(key, { revision, value: found });
+      // A database that was restored to an older state counts on from there, and may reach the same revision again.
+      if (newest >= revision) store(key, { revision, value: found });
       return found;
     } finally {
       if (reading.get(key) === mine) reading.delete(key);
@@ -46,6 +49,11 @@ export function createReadCache(revisions: Revisions): ReadCache {
   };
   return {
     async get<T>(key: string, read: (before: T | undefined) => Promise<T>): Promise<T> {
+      const assumed = revisions.assumed();
+      if (assumed !== undefined) {
+        const cached = entries.get(key);
+        if (cached?.revision === assumed) return cached.value as T;
+      }
       const current = revisions.current();
       const revision = typeof current === "number" ? current : await current;
       if (revision < newest) {

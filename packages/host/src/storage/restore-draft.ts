@@ -1,35 +1,39 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, linkSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { ConfigError, makeFolder, putInPlace } from "../base/index.ts";
+import { ConfigError, makeFolder, putInPlace } from "../shared/index.ts";
 import { type BackupFacts, checkBackup } from "./check-backup.ts";
 import { holdLock, lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
+import { realFile } from "./sqlite/real-file.ts";
 import { SqliteFile } from "./sqlite/sqlite-file.ts";
 
-/** A backup that was copied to where it is to be restored, and checked. It is no database yet. */
+/** A checked copy of a backup beside the place where it is to be restored. No host opens it yet. */
 export interface RestoreDraft extends BackupFacts {
-  /** The copy, which may be opened and changed. */
+  /** The path of the copy, which may be opened and changed. */
   path: string;
-  /** Gives the copy, closed, the name of the database. Returns where the database from before is now. */
+  /** Renames the closed copy to the database. Returns where the previous database is now. */
   putInPlace(): string | undefined;
-  /** Lets hosts in again, and removes the copy if it was not put in place. */
+  /** Releases the lock, and removes the copy if it was not put in place. */
   close(): void;
 }
 
 const logs = ["-wal", "-shm", "-journal"];
 
 /**
- * Copies a backup to where it is to be restored, and keeps hosts out until it is closed. Throws for a file that is no whole
- * backup, for a database that a host has open, and for one that is there, unless that is to be replaced.
+ * Copies a backup to where it is to be restored, and locks hosts out until it is closed. Throws for a file that is no whole
+ * backup, for a database that a host has open, and for one that exists, unless it is to be replaced.
  */
-export async function openDraft(file: string, database: string, isReplaced: boolean): Promise<RestoreDraft> {
+export async function openDraft(file: string, location: string, isReplaced: boolean): Promise<RestoreDraft> {
+  const real = realFile(location);
+  // Paths are shown to the operator as they were given, unless a link leads elsewhere.
+  const database = real === resolve(location) ? location : real;
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new ConfigError(`${file} is no file.`);
-  refuseFolder(database);
+  refuseFolder(location);
   const isThere = [database, ...logs.map((end) => `${database}${end}`)].some((path) => existsSync(path));
   if (isThere && !isReplaced)
     throw new ConfigError(
-      `${database} is there already. Name another place, or add --force, which keeps it aside under another name.`,
+      `${location} is there already. Name another place, or add --force, which keeps it aside under another name.`,
     );
   makeFolder(dirname(database));
   const unlock = holdLock(database);
@@ -39,7 +43,7 @@ export async function openDraft(file: string, database: string, isReplaced: bool
     unlock();
   };
   try {
-    // What is checked is the copy: nobody can change it between the check and the restore.
+    // The copy is checked, because the original could be changed between the check and the restore.
     for (const end of ["", "-wal"]) {
       if (!existsSync(`${file}${end}`)) continue;
       const written = createWriteStream(`${path}${end}`, { flags: "wx", mode: 0o600 });
@@ -53,7 +57,7 @@ export async function openDraft(file: string, database: string, isReplaced: bool
   }
 }
 
-/** INVARIANT: no log of the old database stands beside the new one, which SQLite would take for its own. */
+/** INVARIANT: no log of the old database is left beside the new one, because SQLite would apply it. */
 function replace(database: string, draft: string, isThere: boolean): string | undefined {
   if (!isThere) {
     putInPlace(draft, database);
@@ -69,7 +73,7 @@ function replace(database: string, draft: string, isThere: boolean): string | un
   return aside;
 }
 
-/** Makes one file of a database and its log, so that nothing is lost between two steps. A damaged one stays as it is. */
+/** Merges the log of a database into its file, so that nothing is lost between two renames. A damaged one stays as it is. */
 function foldLog(database: string): void {
   if (!existsSync(database)) return;
   try {
@@ -80,6 +84,6 @@ function foldLog(database: string): void {
       file.close();
     }
   } catch {
-    // It is kept aside with its log.
+    // It is renamed together with its log.
   }
 }

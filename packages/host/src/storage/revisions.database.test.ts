@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { currentBasis } from "./read-basis.ts";
+import { createReadCache } from "./read-cache.ts";
 import { createRevisions } from "./revisions.ts";
 
 describe.each(databaseKinds)("revisions on %s", (kind) => {
@@ -45,13 +47,66 @@ describe("revisions on a PostgreSQL that two hosts share", () => {
     expect(await there?.current()).not.toBe(before);
   });
 
-  test("whoever asks in the same moment shares one query, and whoever asks later does not", async () => {
+  test("callers who ask at the same instant share one query, and one who asks later does not", async () => {
     const { database, statements } = recordStatements(await openFresh("postgres"));
     const revisions = createRevisions(database);
     await Promise.all([revisions.current(), revisions.current(), revisions.current()]);
     expect(statements).toHaveLength(1);
     await revisions.current();
     expect(statements).toHaveLength(2);
+  });
+
+  test("a call reads what is cached without asking, and asks at its end unless its write has", async () => {
+    const { database, statements } = recordStatements(await openFresh("postgres"));
+    const revisions = createRevisions(database);
+    const cache = createReadCache(revisions);
+    const read = () => cache.get("key", () => Promise.resolve("value"));
+    await read();
+    await read();
+    expect(statements.splice(0)).toHaveLength(2);
+    expect(await revisions.attempt(() => Promise.all([read(), read()]))).toEqual(["value", "value"]);
+    expect(statements.splice(0)).toHaveLength(1);
+    const confirmed = revisions.attempt(async () => {
+      const value = await read();
+      currentBasis()?.confirm();
+      return value;
+    });
+    expect(await confirmed).toBe("value");
+    expect(statements).toEqual([]);
+  });
+
+  test("a call after another host's write runs again on what is there now, whatever it came to first", async () => {
+    const [here, there] = (await openPair()).map(createRevisions);
+    if (here === undefined || there === undefined) throw new Error("There are two hosts.");
+    const cache = createReadCache(here);
+    let value = "old";
+    const read = () => cache.get("key", () => Promise.resolve(value));
+    await read();
+    const refused = new Error("refused");
+    for (const isRefused of [false, true]) {
+      const seen: string[] = [];
+      await there.write(() => Promise.resolve(void (value = `${value}er`)));
+      const attempt = here.attempt(async () => {
+        seen.push(await read());
+        if (isRefused) throw refused;
+      });
+      expect(await Promise.allSettled([attempt])).toMatchObject([{ status: isRefused ? "rejected" : "fulfilled" }]);
+      expect(seen).toEqual([value.slice(0, -2), value]);
+    }
+  });
+
+  test("a call that reads what is not cached has asked by that, and what it reads next counts as well", async () => {
+    const [here, there] = (await openPair()).map(createRevisions);
+    if (here === undefined || there === undefined) throw new Error("There are two hosts.");
+    const cache = createReadCache(here);
+    let value = "old";
+    await cache.get("cached", () => Promise.resolve(value));
+    await there.write(() => Promise.resolve(void (value = "new")));
+    const found = await here.attempt(async () => {
+      const cached = await cache.get("cached", () => Promise.resolve(value));
+      return [cached, await cache.get("other", () => Promise.resolve(value))];
+    });
+    expect(found).toEqual(["new", "new"]);
   });
 
   test("who asks after a write was acknowledged never gets an answer from before it", async () => {

@@ -1,41 +1,100 @@
 import type { Transaction } from "kysely";
 import type { Database } from "./database.ts";
+import { currentBasis, onBasis, ReadBasis } from "./read-basis.ts";
 import type { Schema } from "./schema.ts";
 
-/** Which state of grants, settings and credentials is in force, so that reads can be kept until it changes. */
+/** The revision of grants, settings and credentials, so that reads can be cached until it changes. */
 export interface Revisions {
   /** The revision now: a value that was read under another revision may be out of date. */
   current(): number | Promise<number>;
-  /** Writes in one transaction that ends the current revision, here at once and elsewhere with its commit. */
+  /** The revision that the running call rests on, if it does so without having asked. */
+  assumed(): number | undefined;
+  /**
+   * Runs a call on the revision that was the newest one when this process last asked, so that it reads what is cached without
+   * asking first. The write of its decision asks, together with all that it writes. When the revision was another one by then, or
+   * when the call wrote nothing and it is another one now, `act` runs once more, and asks before each read. So what it came to the
+   * first time must not show.
+   */
+  attempt<T>(act: () => Promise<T>): Promise<T>;
+  /** The newest revision. It is asked for after the caller, together with all who ask at this instant. */
+  ask(): Promise<number>;
+  /** Writes in one transaction that begins a new revision: in this process at once, in others with the commit. */
   write<T>(change: (db: Transaction<Schema>) => Promise<T>): Promise<T>;
 }
 
-/** On a database of its own a process knows every revision itself; on a shared one it asks, one query a moment. */
-export function createRevisions({ db, read, isShared }: Database): Revisions {
+/**
+ * What each call reads first. Whether the database has lost rows comes with it, so that every host knows at its next call what
+ * another one noticed.
+ */
+const revisionSql = `select value, (select count(*) from database_gaps where accepted_at is null) as is_behind from revision`;
+
+/** On a database of its own a process counts revisions itself. On a shared one it reads them, one query at a time. */
+export function createRevisions({ db, read, isShared, history }: Database): Revisions {
   let known = 0;
+  /** Of a shared database: the revision that it had last. */
+  let newest: number | undefined;
   let asked: Promise<number> | undefined;
-  const ask = async (): Promise<number> => {
-    // Whoever calls in this turn of the event loop shares a query that starts after all of them.
+  const askNow = async (): Promise<number> => {
+    // All callers of this tick of the event loop share one query, which starts after all of them.
     await new Promise(setImmediate);
     asked = undefined;
-    const [row] = await read<Schema["revision"]>("select value from revision", []);
+    const { stored } = history;
+    const [row] = await read<{ value: number; is_behind: number }>(revisionSql, []);
     if (row === undefined) throw new Error("The database has no revision.");
-    return row.value;
+    history.told(row.is_behind > 0, stored);
+    return (newest = row.value);
+  };
+  const ask = (): Promise<number> => (asked ??= askNow());
+  const askFor = async (basis: ReadBasis): Promise<number> => {
+    const revision = await ask();
+    basis.settle(revision);
+    return revision;
   };
   return {
-    current: () => (isShared ? (asked ??= ask()) : known),
+    ask: () => (isShared ? ask() : Promise.resolve(known)),
+    current() {
+      if (!isShared) return known;
+      const basis = currentBasis();
+      return basis === undefined ? ask() : askFor(basis);
+    },
+    assumed() {
+      const basis = isShared ? currentBasis() : undefined;
+      return basis?.isOpen === true ? basis.revision : undefined;
+    },
+    async attempt(act) {
+      if (!isShared) return act();
+      if (newest === undefined) return onBasis(undefined, act);
+      const basis = new ReadBasis(newest);
+      const [end] = await Promise.allSettled([onBasis(basis, act)]);
+      // What a call is refused for is read anew as well, unless the refusal itself was written.
+      if (basis.isOpen) await askFor(basis).catch(() => basis.abandon());
+      if (basis.isOutdated) return onBasis(undefined, act);
+      if (end.status === "rejected") throw end.reason;
+      return end.value;
+    },
     async write(change) {
       try {
-        return await db.transaction().execute(async (transaction) => {
-          await transaction
+        const { begun, result } = await db.transaction().execute(async (transaction) => {
+          const row = await transaction
             .updateTable("revision")
-            .set((row) => ({ value: row("value", "+", 1) }))
-            .execute();
-          return change(transaction);
+            .set((old) => ({ value: old("value", "+", 1) }))
+            .returning("value")
+            .executeTakeFirstOrThrow();
+          return { begun: row.value, result: await change(transaction) };
         });
+        newest = begun;
+        return result;
       } finally {
         known += 1;
       }
     },
   };
+}
+
+/**
+ * Orders a transaction before or after each one that begins a revision, without beginning one. On SQLite all transactions that
+ * write run one after the other.
+ */
+export async function lockRevision(transaction: Transaction<Schema>, kind: Database["kind"]): Promise<void> {
+  if (kind === "postgres") await transaction.selectFrom("revision").select("value").forShare().execute();
 }

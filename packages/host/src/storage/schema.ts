@@ -3,7 +3,27 @@ import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 /** JSON and principals are text columns: the same queries run on SQLite and PostgreSQL. */
 export interface Schema {
   revision: { id: number; value: number };
-  hosts: { id: GeneratedAlways<number>; started_at: string };
+  hosts: {
+    id: GeneratedAlways<number>;
+    started_at: string;
+    /** In seconds since 1970 by the clock of the server. Null for a host of a version that does not beat, and on SQLite. */
+    beat_at: number | null;
+    /** Since when its beats have followed each other without a gap. */
+    beats_since: number | null;
+    /** When it ended by itself; null for one that runs, or that died. */
+    ended_at: number | null;
+    /** The number of the newest migration that it knows. Null for a host of a version that knows no epochs. */
+    epoch: number | null;
+    /** Since when it has nothing under way, because its version is too old. */
+    drained_at: number | null;
+  };
+  /**
+   * Hosts that cannot hold locks, because a pooler lends them a connection for one transaction at a time: the strand that each
+   * writes, and when it was last renewed, in seconds since 1970 by the clock of the server.
+   */
+  host_leases: { host_id: number; strand: number; beat_at: number };
+  /** One row: the number of the newest migration, and the lowest one whose version may serve. */
+  schema_epoch: { epoch: number; lowest: number };
   heartbeats: { host_id: number; content: string };
   running_turns: { id: string; host_id: number; namespace_id: string; credential_id: string };
   grants: {
@@ -13,11 +33,11 @@ export interface Schema {
     issuer: string;
     /** The grant that it was derived from. */
     parent_id: string | null;
-    /** When it expires or is revoked; `never`, which comes behind every time, when neither is known. */
+    /** When it expires or is revoked; `never`, which sorts behind every time, when neither is known. */
     ends_at: Generated<string>;
     content: string;
   };
-  /** With which credential an operator issued a grant. Not a column of grants, which every call reads. */
+  /** The credential with which an operator issued a grant. It is not a column of grants, because every call reads those. */
   grant_makers: { namespace_id: string; grant_id: string; credential_id: string };
   uses: { namespace_id: string; grant_id: string; used: number };
   namespace_settings: { namespace_id: string; actor: string; enabled: string };
@@ -26,7 +46,7 @@ export interface Schema {
     namespace_id: string;
     secret_hash: string;
     access: string;
-    /** `kind:id` of who acts with it. */
+    /** `kind:id` of its actor. */
     actor: string;
     /** The name of the client certificate without which it cannot be used. */
     certificate: string | null;
@@ -39,7 +59,7 @@ export interface Schema {
   audit_heads: { namespace_id: string; strand: number; sequence: number; hash: string };
   audit: {
     namespace_id: string;
-    /** Which of the tenant's chains: hosts that run at the same time write one each. */
+    /** Which of the tenant's chains it is in. Each running host writes its own. */
     strand: number;
     sequence: number;
     id: string;
@@ -53,51 +73,65 @@ export interface Schema {
   };
   /** The rows up to the anchor of a strand were exported and removed; `content` is signed. */
   audit_anchors: { namespace_id: string; strand: number; content: string };
+  /** Rows that a host knows to have been durable and that the database lost; `content` says of which chains of the audit log. */
+  database_gaps: {
+    id: string;
+    /** The host that noticed. */
+    host_id: number;
+    noticed_at: string;
+    content: string;
+    accepted_at: string | null;
+  };
   /** The time by which the age of rows is judged. */
   retention_clock: { id: number; at: string };
   /** Tenants whose calls are refused. */
   deleted_tenants: { namespace_id: string; content: string; finished_at: string | null };
   replay: {
     namespace_id: string;
-    /** Empty in rows from before actors were kept. */
+    /** Empty in rows from before actors were stored. */
     actor: string;
     kind: string;
     scope: string;
     id: string;
     fingerprint: string;
     host_id: number;
-    /** Tells this claim of the key from every other; empty in rows from before that was kept. */
+    /**
+     * Distinguishes this claim of the key from every other. Empty in rows from before it was stored, and once another host has ended
+     * the claim of a host that died.
+     */
     claim: Generated<string>;
     result: ColumnType<string | null, string | null, string | null>;
     finished_at: string | null;
     /** 1 for the result of a tool that only reads. */
     is_read: Generated<number>;
   };
-  /** One row for each turn: where it is, and what is needed to go on with it. */
+  /** One row for each turn: its state, and what is needed to resume it. */
   turns: {
     /** Sorts by age. */
     id: string;
     namespace_id: string;
-    /** Empty in rows from before actors were kept: the execution id is taken, whoever asks. */
+    /** Empty in rows from before actors were stored: then the execution id is taken for every actor. */
     actor: string;
     execution_id: string;
     fingerprint: string;
     is_async: number;
     status: string;
-    /** The host that runs the turn; null when nobody does. */
+    /** The host that runs the turn; null when none does. */
     host_id: number | null;
     /** The number of the run that may write. */
     run: number;
     is_cancelled: Generated<number>;
+    /** 1 when the database lost a part of what happened in it: it ends as interrupted. */
+    is_interrupted: Generated<number>;
     /** 1 for a turn that was refused at its admission: its execution id is free. */
     is_refused: Generated<number>;
     /** 1 when the entries are gone, because they are too old. */
     is_forgotten: Generated<number>;
-    /** What the state says of the turn, wherever it is. */
+    /** The fields that the turn has in every state. */
     heading: string;
-    /** What a run needs; null when there is none any more. */
+    /** What a run needs; null after the turn has ended. */
     content: string | null;
-    /** The first of the questions that the turn waits for. */
+    /** The first of the escalations that the turn waits for. */
     waiting: string | null;
     /** Without its events. */
     result: string | null;
@@ -108,28 +142,28 @@ export interface Schema {
     entries: number;
     /** How many of the entries are events. */
     events: number;
-    /** How much is kept of it, as of its beginning or of the last time that it waited. */
+    /** How many bytes are stored of it, as of its beginning or of the last time that it waited. */
     bytes: Generated<number>;
     started_at: string;
     updated_at: string;
     completed_at: string | null;
   };
-  /** The questions that turns wait for: any answer wakes one. A turn that does not wait has none. */
+  /** The escalations that turns wait for; any answer wakes the turn. A turn that does not wait has none. */
   turn_questions: {
     turn: string;
     place: number;
     namespace_id: string;
     question_id: string;
     expires_at: string;
-    /** The call that waits, and its tool if it waits for a yes. */
+    /** The call that waits, and its tool if it waits for an approval. */
     content: string;
   };
-  /** What was kept of turns. */
+  /** The journals of turns. */
   turn_entries: {
     turn: string;
     /** Of its last entry. */
     position: number;
-    /** `several`, for what a write kept; of the entry, in a row that has one. */
+    /** `several` for a row with all entries of one write; otherwise the kind of the one entry. */
     kind: string;
     /** Of its last event. */
     sequence: number | null;
@@ -139,16 +173,22 @@ export interface Schema {
     namespace_id: string;
     id: string;
     ask: string;
-    /** Empty for what was asked before there was a limit: such rows do not count. */
+    /** Empty for escalations from before there was a limit. Such rows do not count. */
     requester: string;
     status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
     expires_at: string;
-    /** Of a question about an act: the hash of who acts, for whom, and what the act needs. */
+    /** For an escalation about an act: the hash of who acts, for whom, and what the act requires. */
     place: string | null;
-    /** Of a yes to an act: until when it can be used. */
+    /** For an approval of an act: until when it can be used. */
     permit_expires_at: string | null;
-    /** Of a question about an act: the grant that carries it. */
+    /** For an escalation about an act: the grant that covers it. */
     grant_id: string | null;
+    /** The credential that it was requested with; null for a token of an identity provider, and in rows of older versions. */
+    credential_id: string | null;
+    /** The turn that requested it; null in rows of older versions. */
+    execution_id: string | null;
+    /** Why it was closed, as JSON; null when it only expires. */
+    closed: string | null;
     content: string;
   };
   /** Which escalations were answered with which credential. */
@@ -157,26 +197,26 @@ export interface Schema {
     namespace_id: string;
     escalation_id: string;
   };
-  /** What webhooks have not been told yet: one row for each message and webhook. */
+  /** Messages that wait to be sent: one row for each message and webhook. */
   outbox: {
     /** The order in which messages are sent. */
     id: GeneratedAlways<number>;
     /** The hash of the webhook's URL. */
     webhook: string;
-    /** What the receiver knows the message by, the same in every attempt. */
+    /** The id by which the receiver knows the message. It is the same in every attempt. */
     message: string;
     namespace_id: string;
     type: string;
     /** The body. */
     content: string;
     created_at: string;
-    /** Before this nobody sends it: it was tried, or a host is at it. */
+    /** No host sends it before this time: it was tried, or a host is sending it. */
     due_at: string;
     attempts: Generated<number>;
     /** Why the last attempt failed; null until one did. */
     last_error: string | null;
   };
-  /** What webhooks were told, and what was given up. */
+  /** Messages that were sent, or given up. */
   webhook_history: {
     id: GeneratedAlways<number>;
     webhook: string;
@@ -190,15 +230,15 @@ export interface Schema {
     last_error: string | null;
     finished_at: string;
   };
-  /** Browsers that are an operator's. */
+  /** The signed-in browsers of operators. */
   sessions: {
     id: string;
-    /** Of the half that is a cookie. */
+    /** The hash of the half that is a cookie. */
     secret_hash: string;
-    /** Of the half that the page keeps; empty in a row of an older version, which admits nobody. */
+    /** The hash of the half that the page holds. Empty in rows of older versions, which admit no one. */
     page_hash: string;
     credential_id: string;
-    /** Of the credential's secret when the session began: with another secret of the credential the session has ended. */
+    /** The hash of the credential's secret when the session began. A session ends when the secret changes. */
     credential_hash: string;
     created_at: string;
     expires_at: string;
@@ -208,21 +248,24 @@ export interface Schema {
     id: string;
     secret_hash: string;
     credential_id: string;
-    /** Of the credential's secret when the code was made. */
+    /** The hash of the credential's secret when the code was made. */
     credential_hash: string;
     expires_at: string;
     used_at: string | null;
   };
-  /** The tools of MCP servers as somebody accepted them. */
+  /** The tools of MCP servers as they were accepted. */
   mcp_pins: {
     server: string;
     tool: string;
-    /** Of the definition. */
+    /** The hash of the definition. */
     hash: string;
-    /** Canonical JSON of what the server said. */
+    /** Canonical JSON of what the server listed. */
     definition: string;
     pinned_at: string;
     pinned_by: string;
+    /** The hash of the other definition that the server has now, and since when; both are null for a tool that is offered. */
+    withdrawn_hash: string | null;
+    withdrawn_at: string | null;
   };
   files: {
     id: GeneratedAlways<number>;

@@ -1,4 +1,7 @@
+import type { Transaction } from "kysely";
 import type { Database } from "./database.ts";
+import { lapsePermits } from "./lapse-permits.ts";
+import type { Schema } from "./schema.ts";
 
 /** What was changed in a database that was restored. */
 export interface Settled {
@@ -7,8 +10,8 @@ export interface Settled {
 }
 
 /**
- * What happened after the backup is not known here, so nothing of it may happen a second time: turns do not go on, a person's yes
- * to one act has lapsed, and sessions and codes of browsers have ended; if it is wanted, every credential is revoked.
+ * What happened after the backup is not known, and none of it may happen a second time. So turns are not resumed, approvals of
+ * single acts lapse, and sessions and codes of browsers end. On request, every credential is revoked.
  */
 export function settleRestored(db: Database["db"], at: string, isRevoking: boolean): Promise<Settled> {
   return db.transaction().execute(async (transaction) => {
@@ -18,11 +21,15 @@ export function settleRestored(db: Database["db"], at: string, isRevoking: boole
       .where("completed_at", "is", null)
       .executeTakeFirst();
     await transaction.deleteFrom("turn_questions").execute();
-    const permits = transaction.updateTable("escalations").set({ permit_expires_at: at });
-    await permits.where("permit_expires_at", ">", at).execute();
+    await lapsePermits(transaction, at);
     for (const table of ["sessions", "one_time_codes"] as const) await transaction.deleteFrom(table).execute();
-    const credentials = transaction.updateTable("credentials").set({ revoked_at: at }).where("revoked_at", "is", null);
-    const revoked = isRevoking ? (await credentials.executeTakeFirst()).numUpdatedRows : 0n;
-    return { cancelledTurns: Number(turns.numUpdatedRows), revokedCredentials: Number(revoked) };
+    const revokedCredentials = isRevoking ? await revokeAllCredentials(transaction, at) : 0;
+    return { cancelledTurns: Number(turns.numUpdatedRows), revokedCredentials };
   });
+}
+
+/** Revokes every token that hosts made. Returns how many. */
+export async function revokeAllCredentials(transaction: Transaction<Schema>, at: string): Promise<number> {
+  const credentials = transaction.updateTable("credentials").set({ revoked_at: at }).where("revoked_at", "is", null);
+  return Number((await credentials.executeTakeFirst()).numUpdatedRows);
 }

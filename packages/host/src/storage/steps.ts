@@ -9,9 +9,9 @@ export interface Step {
   mustChange?: boolean;
 }
 
-/** What a step came to. */
+/** The result of a step. */
 export interface StepResult {
-  /** What the statement returned, all runs of it together. */
+  /** The rows of all runs of the statement. */
   rows: Record<string, SqlValue>[];
   /** How many rows each run changed. */
   changes: number[];
@@ -25,7 +25,7 @@ export class NothingChangedError extends Error {
   override readonly name: string = "NothingChangedError";
 }
 
-/** Nobody knows whether a transaction was committed: its answer did not come. */
+/** It is unknown whether a transaction was committed, because the answer to the commit did not come. */
 export class UnansweredCommitError extends Error {
   override readonly name: string = "UnansweredCommitError";
 

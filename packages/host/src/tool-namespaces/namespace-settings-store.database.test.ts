@@ -12,12 +12,12 @@ describe.each(databaseKinds)("namespace settings on %s", (kind) => {
     test(one.name, () => expect(one.run()).resolves.toBeUndefined());
   }
 
-  test("nothing is on for an actor that nobody switched anything on for", async () => {
+  test("nothing is on for an actor that has no settings", async () => {
     const { settings } = openStores(await openFresh(kind));
     expect(await settings.enabled("tenant-1", assistant)).toEqual([]);
   });
 
-  test("what a patch changes is in force for the next look, and for nobody else", async () => {
+  test("what a patch changes is in force for the next read, and for no one else", async () => {
     const { settings } = openStores(await openFresh(kind));
     expect(await settings.enabled("tenant-1", assistant)).toEqual([]);
     await settings.applyUpdate(context(), { enable: ["mail", "files"] }, neverAborted);
@@ -73,7 +73,7 @@ describe.each(databaseKinds)("namespace settings on %s", (kind) => {
     });
   });
 
-  test("a second look does not read the settings again", async () => {
+  test("a second read does not query the settings again", async () => {
     const { database, statements } = recordStatements(await openFresh(kind));
     const { settings } = openStores(database);
     await settings.enabled("tenant-1", assistant);
@@ -84,7 +84,7 @@ describe.each(databaseKinds)("namespace settings on %s", (kind) => {
 });
 
 describe("namespace settings on a PostgreSQL that two hosts share", () => {
-  test("a change through one is seen by the next look on the other", async () => {
+  test("a change through one is seen by the next read on the other", async () => {
     const [here, there] = (await openPair()).map((database) => openStores(database).settings);
     expect(await there?.enabled("tenant-1", assistant)).toEqual([]);
     await here?.applyUpdate(context(), { enable: ["files"] }, neverAborted);

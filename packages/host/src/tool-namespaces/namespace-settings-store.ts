@@ -1,17 +1,17 @@
 import { parsePrincipal, principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
 import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 
 /** Which tool namespaces are on, for each actor of each tenant. */
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
   enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
-  /** The actors of a tenant that have settings, in the order of `kind:id`, those after one; or one of them alone. */
+  /** The actors of a tenant that have settings, in the order of `kind:id`: those after `after`, or a single one. */
   list(
     namespaceId: string,
     options: { actor?: PrincipalRef | undefined; after?: string | undefined; limit: number },
   ): Promise<{ actor: PrincipalRef; enabled: readonly string[] }[]>;
-  /** Applies a patch. When the selection is not the expected one, it changes nothing and returns undefined. */
+  /** Applies a patch. Changes nothing and returns undefined when the selection is not the expected one. */
   change(
     of: { namespaceId: string; actor: PrincipalRef },
     update: NamespaceUpdate,
@@ -24,7 +24,7 @@ const maxEnabled = 256;
 
 /** Patches for one actor run one after the other, because the first write of a patch locks the actor's row. */
 export function createNamespaceSettingsStore(
-  { db, reports }: Database,
+  { db, reporting }: Database,
   cache: ReadCache,
   revisions: Revisions,
 ): NamespaceSettingsStore {
@@ -73,7 +73,7 @@ export function createNamespaceSettingsStore(
       });
     },
     async list(namespaceId, { actor, after, limit }) {
-      let all = reports
+      let all = reporting
         .selectFrom("namespace_settings")
         .select(["actor", "enabled"])
         .where("namespace_id", "=", columnText(namespaceId))
@@ -82,7 +82,7 @@ export function createNamespaceSettingsStore(
       if (actor !== undefined) all = all.where("actor", "=", columnText(principalKey(actor)));
       if (after !== undefined) all = all.where("actor", ">", columnText(after));
       return (await all.execute()).flatMap((row) => {
-        // One that no column can store is kept as a hash, and has no name here.
+        // An actor that no column can store is stored as a hash, and has no name here.
         const principal = actor ?? parsePrincipal(row.actor);
         return principal === undefined ? [] : [{ actor: principal, enabled: JSON.parse(row.enabled) as string[] }];
       });

@@ -20,7 +20,7 @@ const state: TurnState = {
 const running: KnownTurn = { state, isAsync: true, isSame: true };
 
 /** An api whose turns begin when they are told to, and a journal that knows those that have begun. */
-function controlled() {
+function controlled(mayTell = true) {
   const begun = new Set<string>();
   const waiting: { begin(): void; refuse(error: Error): void; end(): void }[] = [];
   const { api, effects } = countingApi();
@@ -41,6 +41,7 @@ function controlled() {
   const journal = {
     known: (_context: unknown, { executionId }: { executionId: string }) =>
       Promise.resolve(begun.has(executionId) ? running : undefined),
+    mayTell: () => Promise.resolve(mayTell),
   };
   const answering = answerKnownTurns({ ...api, executeTurn: run }, journal);
   return {
@@ -111,4 +112,17 @@ test("a start that finds no slot, because another host has begun the turn, is to
   await expect.poll(() => waiting.length).toBe(2);
   waiting[1]?.refuse(new ServiceHttpError(503, "overloaded", "The host runs as many turns as it can."));
   await expect(second).rejects.toMatchObject({ status: 503 });
+});
+
+test("the caller of a turn whose end another host has stored is told that it is interrupted", async () => {
+  const { start, waiting } = controlled(false);
+  const first = start();
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting[0]?.begin();
+  waiting[0]?.end();
+  await expect(first).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
+  const going = start("id-2", { isAsync: true });
+  await expect.poll(() => waiting.length).toBe(2);
+  waiting[1]?.end();
+  expect(await going).toMatchObject({ status: "succeeded" });
 });

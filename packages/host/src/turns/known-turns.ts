@@ -1,16 +1,17 @@
 import { principalKey, type TurnResult, type TurnState } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { KnownTurnError } from "turnpike/runtime";
-import { createKeyedSemaphore } from "../base/index.ts";
+import { fencedMessage, interruptedReplay } from "../ledger/index.ts";
+import { createKeyedSemaphore } from "../shared/index.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
 import { isOverloaded } from "./turn-limit.ts";
 
 /**
- * The same api, which begins no turn whose id is taken. It belongs above the limits of turns: whoever asks again needs no
- * slot. Starts of one id begin one after the other: each takes the id, or leaves it free, before the next one looks for it. When
- * two hosts start one id at once, the journal lets one of them begin.
+ * The same api, which begins no turn whose id is taken. It belongs above the limits of turns: a repeated request needs no slot.
+ * Requests for one id run one after the other: each takes the id, or leaves it free, before the next one reads it. When two
+ * hosts start one id at once, the journal lets one of them begin.
  */
-export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore, "known">): ServiceApi {
+export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore, "known" | "mayTell">): ServiceApi {
   const starts = createKeyedSemaphore(1);
 
   const start = async (...[context, request, call]: Parameters<ServiceApi["executeTurn"]>): Promise<Started> => {
@@ -26,7 +27,7 @@ export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore
       };
       const running = Promise.resolve().then(() => api.executeTurn(context, request, { ...call, onBegun }));
       const result = running.catch(async (error: unknown) => {
-        // Another host may have begun it meanwhile, and have the slot that was missing here.
+        // Another host may have begun it meanwhile, with the slot that was missing here.
         if (isOverloaded(error)) await throwIfKnown();
         throw error;
       });
@@ -41,12 +42,16 @@ export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore
       const { namespaceId, actor } = context;
       const key = JSON.stringify([namespaceId, principalKey(actor), request.executionId]);
       const { result } = await starts.run(key, () => start(context, request, call), call?.signal);
-      return result;
+      const ended = await result;
+      // INVARIANT: no caller is told a result that is not the one that is replayed.
+      if (call?.isAsync !== true && !(await journal.mayTell(context, request, ended)))
+        throw interruptedReplay(fencedMessage);
+      return ended;
     },
   };
 }
 
-/** A turn that has begun, or that will not. */
+/** Whether a turn has begun, or will not. */
 interface Started {
   result: Promise<TurnResult>;
 }

@@ -3,14 +3,14 @@ import { TurnPause } from "turnpike/runtime";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { context } from "../../test/records.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
-import type { JournalPen } from "./journal/pen.ts";
+import type { LedgerRunWriter } from "./journal/run-writer.ts";
 import { createTurnEngine } from "./turn-engine.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A journal with turns that nobody runs, and an engine whose runs end as told. */
-function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown>) {
+/** A journal with turns that no host runs, and an engine whose runs end as told. */
+function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown>, mayResume = () => true) {
   const heard: string[] = [];
   const open = new Set(ids);
   const errors: unknown[] = [];
@@ -23,7 +23,7 @@ function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown
       heard.push(`take ${id}`);
       open.delete(id);
       const turn = { request: { executionId: id }, context: context(), isAsync: true };
-      return Promise.resolve({ id, turn } as unknown as JournalPen);
+      return Promise.resolve({ id, turn } as unknown as LedgerRunWriter);
     },
     leave({ id }: { id: string }) {
       heard.push(`leave ${id}`);
@@ -39,6 +39,7 @@ function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown
     contextNow: (given) => Promise.resolve(given),
     callOf: () => ({}),
     clock: () => new Date(),
+    mayResume,
     onError: (error) => void errors.push(error),
   });
   return { engine, heard, errors, journal };
@@ -46,11 +47,27 @@ function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown
 
 const taken = (heard: readonly string[]): number => heard.filter((one) => one.startsWith("take")).length;
 
-test("a turn that nobody runs is taken, and one that has ended is not taken again", async () => {
+test("a turn that no host runs is taken, and one that has ended is not taken again", async () => {
   const { engine, heard } = engineWith(["a", "b"], () => Promise.resolve());
   engine.start();
   await vi.advanceTimersByTimeAsync(5000);
   expect(heard).toEqual(["take a", "take b"]);
+  await engine.close();
+});
+
+test("a host that may not resume turns takes none, and does once it may", async () => {
+  let may = false;
+  const { engine, heard } = engineWith(
+    ["a"],
+    () => Promise.resolve(),
+    () => may,
+  );
+  engine.start();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(heard).toEqual([]);
+  may = true;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(heard).toEqual(["take a"]);
   await engine.close();
 });
 
@@ -65,7 +82,7 @@ test("a turn that finds no slot is left, and tried again every second, which is 
   await engine.close();
 });
 
-test("thousands that nobody runs go on without a second between a few and the next few", async () => {
+test("thousands that no host runs resume without a second between a few and the next few", async () => {
   const ids = Array.from({ length: 1000 }, (_, place) => `turn-${place}`);
   const { engine, heard } = engineWith(ids, () => Promise.resolve());
   engine.start();
@@ -91,14 +108,14 @@ test("when one finds no slot, the others are not tried before a second has passe
   await engine.close();
 });
 
-test("while others take what this host wants, it does not look again at once", async () => {
+test("while others take what this host wants, it does not poll again at once", async () => {
   const ids = Array.from({ length: 32 }, (_, place) => `turn-${place}`);
   const { engine, journal } = engineWith(ids, () => Promise.resolve());
-  const look = vi.spyOn(journal, "unattended");
+  const poll = vi.spyOn(journal, "unattended");
   vi.spyOn(journal, "take").mockResolvedValue(undefined);
   engine.start();
   await vi.advanceTimersByTimeAsync(2500);
-  expect(look).toHaveBeenCalledTimes(3);
+  expect(poll).toHaveBeenCalledTimes(3);
   await engine.close();
 });
 
@@ -126,7 +143,7 @@ test("when the host stops nothing more is taken, runs may end, and those that do
   engine.start();
   await vi.advanceTimersByTimeAsync(10);
   const closing = engine.close();
-  engine.nudge();
+  engine.wake();
   await vi.advanceTimersByTimeAsync(9000);
   expect(heard).toEqual(["take a", "pause all"]);
   await vi.advanceTimersByTimeAsync(2000);
@@ -136,21 +153,21 @@ test("when the host stops nothing more is taken, runs may end, and those that do
   expect(taken(heard)).toBe(1);
 });
 
-test("when the host stops during a look, nothing that it found is taken any more, and no other look follows", async () => {
+test("when the host stops during a poll, nothing that it found is taken any more, and no other poll follows", async () => {
   const { engine, heard, journal } = engineWith(["a", "b"], () => Promise.resolve());
   let found = (_ids: string[]): void => {};
-  const look = vi.spyOn(journal, "unattended");
-  look.mockReturnValueOnce(new Promise((resolve) => void (found = resolve)));
+  const poll = vi.spyOn(journal, "unattended");
+  poll.mockReturnValueOnce(new Promise((resolve) => void (found = resolve)));
   engine.start();
   await vi.advanceTimersByTimeAsync(10);
   const closing = engine.close();
   found(["a", "b"]);
   await closing;
   expect(heard).toEqual(["pause all"]);
-  expect([look.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+  expect([poll.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("a look that fails is told, and made again", async () => {
+test("a poll that fails is reported, and made again", async () => {
   const { engine, heard, errors, journal } = engineWith(["a"], () => Promise.resolve());
   const out = new Error("out");
   vi.spyOn(journal, "unattended").mockRejectedValueOnce(out);
@@ -161,7 +178,7 @@ test("a look that fails is told, and made again", async () => {
   await engine.close();
 });
 
-test("a turn that cannot be taken keeps no other from going on, and is tried less and less often", async () => {
+test("a turn that cannot be taken stops no other from resuming, and is tried less and less often", async () => {
   const { engine, heard, errors, journal } = engineWith(["a", "b"], () => Promise.resolve());
   const unreadable = new Error("unreadable");
   const take = journal.take.bind(journal);

@@ -2,39 +2,41 @@ import type { AccessContext, JsonObject } from "turnpike/contracts";
 import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
-import type { JournalPen } from "./journal/pen.ts";
+import type { LedgerRunWriter } from "./journal/run-writer.ts";
 import type { TurnId } from "./journal/turn-rows.ts";
 import { isOverloaded } from "./turn-limit.ts";
 
 /** What the engine uses. */
 export interface TurnEngineOptions {
   journal: TurnJournalStore;
-  /** Runs a turn, or goes on with one, inside every limit. */
+  /** Runs or resumes a turn, within every limit. */
   runs: ServiceApi;
-  /** The context in which a turn goes on: that of its beginning, as it is now. */
+  /** The context in which a turn is resumed: that of its beginning, as it is now. */
   contextNow(context: AccessContext): Promise<AccessContext>;
-  /** The call options of somebody whose credential was kept. */
+  /** The call options of the caller whose credential was stored. */
   callOf(credential: JsonObject | undefined): ServiceApiCallOptions;
   clock(): Date;
-  /** Told what kept a turn from going on. It is tried again. */
+  /** Whether this host may go on with turns now. */
+  mayResume(): boolean;
+  /** Called with the error that prevented a turn from being resumed. It is retried. */
   onError(error: unknown, executionId?: string): void;
 }
 
-/** Goes on with turns that nobody runs: of processes that ended, and those whose question was answered. */
+/** Resumes turns that no host runs: those of processes that ended, and those whose escalation was answered. */
 export interface TurnEngine {
   /** The same api, whose asynchronous turns end before the engine is closed. */
   watch(api: ServiceApi): ServiceApi;
   start(): void;
-  /** Looks for turns at once, instead of within a second. */
-  nudge(): void;
-  /** Stops every asynchronous turn, to go on at the next start or on another host. */
+  /** Polls for turns at once, instead of within a second. */
+  wake(): void;
+  /** Stops every asynchronous turn, to be resumed at the next start or on another host. */
   close(): Promise<void>;
 }
 
-const lookMs = 1_000;
-/** How many turns one look begins with, and how many wait at most to be told something. */
+const pollMs = 1_000;
+/** How many turns one poll resumes, and how many waiting turns it wakes at most. */
 const atOnce = 32;
-/** Answers that came between a question and its waiting are rare, and looked for less often. */
+/** Answers that came before their turn began to wait are rare, so they are polled for less often. */
 const missedEvery = 5;
 const longestPauseMs = 60_000;
 /** How long the calls of turns may take to end when the host stops. */
@@ -44,15 +46,15 @@ const graceMs = 10_000;
 export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
   const { journal, runs, clock, onError } = options;
   const running = new Set<Promise<unknown>>();
-  /** Turns that could not go on, and when they are tried again. */
+  /** Turns that could not be resumed, and when they are retried. */
   const paused = new Map<TurnId, { until: number; ms: number }>();
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   let isWanted = false;
-  /** Whether a turn found no slot since the engine looked for turns by itself. */
+  /** Whether a turn found no slot since the last poll by the timer. */
   let isFull = false;
   let isClosed = false;
-  let looks = 0;
+  let polls = 0;
 
   const track = <T>(run: Promise<T>): Promise<T> => {
     running.add(run);
@@ -61,69 +63,70 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
     return run;
   };
 
-  /** Each time that a turn cannot go on it is tried again later than the time before. */
-  const pauseLonger = (id: TurnId, ms = Math.min(longestPauseMs, (paused.get(id)?.ms ?? lookMs / 2) * 2)): void =>
+  /** The pause doubles each time that a turn cannot be resumed. */
+  const pauseLonger = (id: TurnId, ms = Math.min(longestPauseMs, (paused.get(id)?.ms ?? pollMs / 2) * 2)): void =>
     void paused.set(id, { until: performance.now() + ms, ms });
 
-  const goOn = async (pen: JournalPen): Promise<void> => {
-    const { request, context, isAsync } = pen.turn;
+  const resume = async (writer: LedgerRunWriter): Promise<void> => {
+    const { request, context, isAsync } = writer.turn;
     try {
-      const call = options.callOf(pen.credential);
-      await runs.executeTurn(await options.contextNow(context), request, { ...call, isAsync, pen });
-      paused.delete(pen.id);
+      const call = options.callOf(writer.credential);
+      await runs.executeTurn(await options.contextNow(context), request, { ...call, isAsync, writer });
+      paused.delete(writer.id);
     } catch (error) {
       const hadNoSlot = isOverloaded(error);
       isFull ||= hadNoSlot;
-      // A slot may be free at any time; whatever else is wrong may take longer.
-      pauseLonger(pen.id, hadNoSlot ? lookMs : undefined);
+      // A slot may become free at any time. Any other failure may take longer.
+      pauseLonger(writer.id, hadNoSlot ? pollMs : undefined);
       if (!hadNoSlot && !(error instanceof TurnPause)) onError(error, request.executionId);
-      await journal.leave(pen).catch((cause: unknown) => onError(cause, request.executionId));
+      await journal.leave(writer).catch((cause: unknown) => onError(cause, request.executionId));
     }
   };
 
-  /** One that cannot be taken keeps no other from going on. */
-  const takeOrPause = (id: TurnId): Promise<JournalPen | undefined> =>
+  /** A turn that cannot be taken must not prevent others from being resumed. */
+  const takeOrPause = (id: TurnId): Promise<LedgerRunWriter | undefined> =>
     journal.take(id).catch((error: unknown) => {
       pauseLonger(id);
       onError(error);
       return undefined;
     });
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const now = clock().toISOString();
     await journal.cancelled();
+    if (!options.mayResume()) return;
     await journal.wakeExpired(now, atOnce);
-    if ((looks += 1) % missedEvery === 0) await journal.wakeMissed(atOnce);
+    if ((polls += 1) % missedEvery === 0) await journal.wakeMissed(atOnce);
     const ids = await journal.unattended(atOnce + paused.size);
     for (const id of paused.keys()) if (!ids.includes(id)) paused.delete(id);
     const due = ids.filter((id) => (paused.get(id)?.until ?? 0) <= performance.now());
-    const pens = await Promise.all(
+    const writers = await Promise.all(
       due.slice(0, atOnce).map(async (id) => {
-        // Whatever is taken while the host stops would have to be left again.
-        const pen = isClosed ? undefined : await takeOrPause(id);
-        if (pen !== undefined) void track(goOn(pen));
-        return pen;
+        // A turn that is taken while the host stops would have to be left again.
+        const writer = isClosed ? undefined : await takeOrPause(id);
+        if (writer !== undefined) void track(resume(writer));
+        return writer;
       }),
     );
-    // There may be thousands more, and as many seconds would be long.
-    isWanted ||= pens.length === atOnce && !pens.includes(undefined) && !isFull;
+    // There may be thousands more, so the next poll begins at once.
+    isWanted ||= writers.length === atOnce && !writers.includes(undefined) && !isFull;
   };
-  const lookAgain = async (): Promise<void> => {
+  const pollNow = async (): Promise<void> => {
     isWanted = false;
-    await look().catch((error: unknown) => onError(error));
-    looking = undefined;
+    await poll().catch((error: unknown) => onError(error));
+    polling = undefined;
     if (isClosed) return;
-    if (isWanted) nudge();
-    else timer = setTimeout(lookAfresh, lookMs).unref();
+    if (isWanted) wake();
+    else timer = setTimeout(pollByTimer, pollMs).unref();
   };
-  const lookAfresh = (): void => {
+  const pollByTimer = (): void => {
     isFull = false;
-    nudge();
+    wake();
   };
-  const nudge = (): void => {
+  const wake = (): void => {
     clearTimeout(timer);
     isWanted = true;
-    if (!isClosed) looking ??= lookAgain();
+    if (!isClosed) polling ??= pollNow();
   };
 
   return {
@@ -134,14 +137,14 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
         return call?.isAsync === true ? track(turn) : turn;
       },
     }),
-    start: nudge,
-    nudge,
+    start: wake,
+    wake,
     async close() {
       isClosed = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
       journal.pauseAll();
-      // What is on its way may end; a call that was cut off would have to be told as interrupted.
+      // Running calls may end, because a call that is cut off would be reported as interrupted.
       const stopping = setTimeout(() => journal.stopAll(new TurnPause("The host stops.")), graceMs);
       await Promise.allSettled(running);
       clearTimeout(stopping);

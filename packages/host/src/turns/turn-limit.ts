@@ -10,17 +10,13 @@ const messages: Record<keyof TurnLimits, string> = {
   credential: "This credential runs as many turns as it may.",
 };
 
-/**
- * Opens the slots for turns of a database. They are counted in a table only when several hosts share the database. `now`
- * is a monotonic clock in milliseconds.
- */
+/** Opens the slots for turns of a database. They are counted in a table only when several hosts share the database. */
 export function openTurnSlots(
   database: Database,
   limits: TurnLimits,
   onError: (error: unknown) => void,
-  now: () => number = () => performance.now(),
 ): Promise<TurnSlots> {
-  return database.isShared ? sharedTurnSlots(database, limits, onError, now) : Promise.resolve(localTurnSlots(limits));
+  return database.isShared ? sharedTurnSlots(database, limits, onError) : Promise.resolve(localTurnSlots(limits));
 }
 
 /** The options of the limit. */

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText } from "../shared/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type TurnSlots } from "./turn-slots.ts";
@@ -7,7 +7,7 @@ import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type Tur
 /** The advisory lock under which turns are admitted, one host after the other. */
 const admissionLock = 7444;
 const repairMs = 1000;
-const lookMs = 1000;
+const pollMs = 1000;
 
 type Row = Schema["running_turns"];
 
@@ -22,25 +22,24 @@ export async function sharedTurnSlots(
   database: Database,
   limits: TurnLimits,
   onError: (error: unknown) => void,
-  now: () => number,
 ): Promise<TurnSlots> {
   const { db, hostId } = database;
-  const removeAbsent = createAbsentHostRemoval(database, now);
-  let looking: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
-    // A look that fails is made again after the next admission.
+  const removeAbsent = createAbsentHostRemoval(database);
+  let polling: NodeJS.Timeout | undefined;
+  const poll = async (): Promise<void> => {
+    // A poll that fails is repeated after the next admission.
     const areLeft = await removeAbsent().catch(() => false);
-    looking = undefined;
-    if (areLeft) lookSoon();
+    polling = undefined;
+    if (areLeft) pollSoon();
   };
-  const lookSoon = (): void => {
-    looking ??= setTimeout(() => void look(), lookMs).unref();
+  const pollSoon = (): void => {
+    polling ??= setTimeout(() => void poll(), pollMs).unref();
   };
 
   const running = new Map<string, Row>();
   /** Rows of this host that may exist without a turn. Each would take a slot for as long as the host lives. */
   const lost = new Set<string>();
-  /** Makes the rows of this host match its turns. The lock keeps a lost admission from being written afterwards. */
+  /** Makes the rows of this host match its turns. The lock prevents a lost admission from being written afterwards. */
   const repair = async (): Promise<void> => {
     const gone = [...lost];
     const rows = [...running.values()];
@@ -64,9 +63,9 @@ export async function sharedTurnSlots(
       void repair().catch(repairSoon);
     }, repairMs).unref();
   };
-  // Another host that took this one for dead has removed the rows of its turns.
+  // Another host that considered this one dead has removed the rows of its turns.
   database.onReturn(() => void repair().catch(repairSoon));
-  if (await removeAbsent()) lookSoon();
+  if (await removeAbsent()) pollSoon();
 
   const release = async (id: string): Promise<void> => {
     running.delete(id);
@@ -86,7 +85,7 @@ export async function sharedTurnSlots(
         if (by === undefined) running.set(row.id, row);
         resolve(by === undefined ? { kind: "admitted", release: () => release(row.id) } : { kind: "refused", by });
       }
-      if (areOthers) lookSoon();
+      if (areOthers) pollSoon();
     } catch (error) {
       for (const { row, reject } of batch) {
         // Perhaps only the answer was lost, and the row exists.
@@ -97,7 +96,7 @@ export async function sharedTurnSlots(
     }
   };
 
-  /** Turns that come meanwhile are admitted by the next transaction, so a host waits for the lock on one connection only. */
+  /** Turns that arrive meanwhile are admitted by the next transaction, so a host waits for the lock on one connection only. */
   let waiting: Waiting[] = [];
   let isAdmitting = false;
   const admitWaiting = async (): Promise<void> => {
@@ -128,7 +127,7 @@ function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
   };
 }
 
-/** A host that stalls keeps the lock for seconds only. Hosts that wait for the lock give up before that. */
+/** A host that stalls holds the lock for seconds only. Hosts that wait for the lock give up before that. */
 async function lock(transaction: Transaction<Schema>): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true),
     set_config('idle_in_transaction_session_timeout', '5s', true)`.execute(transaction);

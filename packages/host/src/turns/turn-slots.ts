@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { limitSchemas } from "../base/index.ts";
+import { limitSchemas } from "../shared/index.ts";
 
 /** The settings that limit turns. */
 const TurnLimitsSchema = z.strictObject(limitSchemas("concurrentTurns", "tenantTurns", "credentialTurns"));

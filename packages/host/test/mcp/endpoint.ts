@@ -7,12 +7,12 @@ import { z } from "zod";
 import { createFront } from "../../src/front/front.ts";
 import { asFetch } from "../fetch-front.ts";
 import { serveProtocol } from "../../src/front/protocol.ts";
-import { createMetrics } from "../../src/observe/metrics.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
 import type { Caller } from "../../src/access/authenticate.ts";
 import { fromOfferSegment, type McpPool, type ServerOffer } from "../../src/mcp-servers/index.ts";
 import { createListening, type Listening } from "../../src/protocols/mcp/listening.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
-import { createOriginOf } from "../../src/front/index.ts";
+import { createOriginOf, createStreamSlots } from "../../src/front/index.ts";
 import type { ProtectedResource } from "../../src/protocols/mcp/protected-resource.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./servers.ts";
 
@@ -103,7 +103,7 @@ export interface ServedWorld {
   revoke(token: string): void;
 }
 
-/** Who the tokens belong to; `no-authority` exercises nobody's grants. */
+/** Who the tokens belong to; `no-authority` exercises no one's grants. */
 const holders: Record<string, Partial<AccessContext>> = {
   assistant: { actor: assistant },
   alice: { actor: alice },
@@ -118,6 +118,9 @@ interface WorldOptions {
   /** What else the servers say. */
   pool?: Partial<McpPool>;
   about?: Partial<ProtectedResource>;
+  /** How many streams a credential may have open, and how many sockets the host has. */
+  streams?: number;
+  sockets?: number;
   changeApi?: (api: ServiceApi) => ServiceApi;
 }
 
@@ -142,7 +145,8 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   const api = options.changeApi?.(whole) ?? whole;
   const errors: unknown[] = [];
   const revoked = new Set<string>();
-  const listening = createListening();
+  const perCredential = options.streams ?? 100;
+  const listening = createListening({ slots: createStreamSlots(options.sockets ?? 1000), perCredential });
   const protocol = mcpProtocol({
     api,
     pool: { offers: () => Promise.resolve(offers), unavailable: () => [], listen: () => () => {}, ...options.pool },
@@ -176,4 +180,29 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   const serve = async (request: Request): Promise<Response> =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : new Response("elsewhere", { status: 418 });
   return { serve, api, grants, audit, errors, listening, revoke: (token) => void revoked.add(token) };
+}
+
+/** Where it is served. */
+export const mcpUrl = "http://turnpike.test/mcp";
+
+/** Posts a message as a client does, with the assistant's credential. */
+export function postMcp(
+  world: ServedWorld,
+  body: unknown,
+  headers: Record<string, string> = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  return world.serve(
+    new Request(mcpUrl, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer assistant",
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      signal,
+    }),
+  );
 }

@@ -8,16 +8,22 @@ export interface MemoryPins extends PinStore {
   reads: number;
 }
 
+const at = "2026-01-01T12:00:00.000Z";
+
+interface MarkedPin extends Pin {
+  withdrawnHash?: string;
+}
+
 export function memoryPins(): MemoryPins {
-  const servers = new Map<string, Map<string, Pin>>();
-  const of = (server: string): Map<string, Pin> => {
+  const servers = new Map<string, Map<string, MarkedPin>>();
+  const of = (server: string): Map<string, MarkedPin> => {
     if (store.failure !== undefined) throw store.failure;
-    const pins = servers.get(server) ?? new Map<string, Pin>();
+    const pins = servers.get(server) ?? new Map<string, MarkedPin>();
     servers.set(server, pins);
     return pins;
   };
   const put = (server: string, tools: readonly ToolDefinition[], by: string): void => {
-    for (const tool of tools) of(server).set(tool.tool, { ...tool, by, pinnedAt: "2026-01-01T12:00:00.000Z" });
+    for (const tool of tools) of(server).set(tool.tool, { ...tool, by, pinnedAt: at });
   };
   const store: MemoryPins = {
     failure: undefined,
@@ -33,6 +39,26 @@ export function memoryPins(): MemoryPins {
       return tools.length > 0;
     },
     pin: async (server, tools, by) => put(server, tools, by),
+    listWithdrawn: async (names) =>
+      names.flatMap((server) =>
+        [...of(server).values()].flatMap(({ tool, withdrawnHash }) =>
+          withdrawnHash === undefined ? [] : [{ server, tool, hash: withdrawnHash, at }],
+        ),
+      ),
+    async withdraw(server, tools) {
+      return tools.filter(({ tool, hash }) => {
+        const pin = of(server).get(tool);
+        if (pin === undefined || pin.hash === hash || pin.withdrawnHash === hash) return false;
+        of(server).set(tool, { ...pin, withdrawnHash: hash, withdrawnAt: at });
+        return true;
+      });
+    },
+    async restore(server, tools) {
+      for (const { tool, hash } of tools) {
+        const { withdrawnHash, withdrawnAt: _at, ...pin } = of(server).get(tool) ?? {};
+        if (withdrawnHash === hash) of(server).set(tool, pin as Pin);
+      }
+    },
   };
   return store;
 }

@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
     "die-at": { type: "string" },
     /** Writes what is no message to standard output, before and between. */
     garbage: { type: "boolean" },
-    /** Lists what nobody should list. */
+    /** Lists what no server should list. */
     odd: { type: "boolean" },
     /** Never stops handing out pages. */
     endless: { type: "boolean" },
@@ -30,7 +30,7 @@ const { values: flags } = parseArgs({
     stubborn: { type: "boolean" },
     /** Has the tools that one caller could disturb another with. */
     shared: { type: "boolean" },
-    /** Has resources, templates and prompts, some of which nobody should have. */
+    /** Has resources, templates and prompts, some of which no server should have. */
     offers: { type: "boolean" },
     /** Has this many resources more, on pages of 100. */
     resources: { type: "string", default: "0" },
@@ -83,7 +83,7 @@ const tools = {
   promise: {
     description: "Declares an output and gives none.",
     inputSchema: object(),
-    outputSchema: object({ kept: { type: "boolean" } }),
+    outputSchema: object({ done: { type: "boolean" } }),
     run: () => text("nothing"),
   },
   fail: {
@@ -200,7 +200,7 @@ const sharedTools = {
     },
   },
   demand: {
-    description: "Asks for something in the middle of the call, although nobody said that they can answer.",
+    description: "Asks for something in the middle of the call, although no client said that it can answer.",
     inputSchema: object({ method: string, params: object() }),
     run: async ({ method, params }, _server, _signal, mcpReq) => {
       await mcpReq.send({ method, params });

@@ -6,7 +6,7 @@ import type { AccessContext, Capability, Grant, JsonObject, ToolResult } from "t
 import { createKernel, type CallOptions, type Kernel, type KernelOptions, type PortFailure } from "turnpike/kernel";
 import { memoryAudit, memoryGrants, type MemoryGrants } from "turnpike/testing";
 import { onTestFinished } from "vitest";
-import type { Log } from "../../src/observe/log.ts";
+import type { Log } from "../../src/telemetry/log.ts";
 import { McpConfigSchema } from "../../src/mcp-servers/mcp-config.ts";
 import { type McpPool, prepareMcpPool } from "../../src/mcp-servers/mcp-pool.ts";
 import { memoryPins } from "./pins.ts";
@@ -102,7 +102,11 @@ export function mcpWorld(
   const grants = memoryGrants(options.held ?? everything);
   const pins = options.pins ?? memoryPins();
   const openPool = prepareMcpPool(McpConfigSchema.parse({ servers }), silentLog(logged), options.env ?? {});
-  const pool = openPool({ store: pins, pinFirst: (server, tools) => pins.pinFirst(server, tools, "service:host") });
+  const pool = openPool({
+    store: pins,
+    pinFirst: (server, tools) => pins.pinFirst(server, tools, "service:host"),
+    withdraw: (server, tools) => pins.withdraw(server, tools),
+  });
   onTestFinished(() => pool.close());
   const kernel = createKernel({
     grants,

@@ -1,5 +1,5 @@
-import { operatorsTenant } from "../../src/management/index.ts";
-import { access, alice, assistant, context, neverAborted, now } from "../records.ts";
+import { operatorsTenant } from "../../src/admin-contract/index.ts";
+import { access, alice, assistant, auditEvent, context, neverAborted, now } from "../records.ts";
 import type { Operations } from "./operation.ts";
 
 const certificate = "sha256:00";
@@ -10,6 +10,16 @@ const pinned = (tool: string) => [{ tool, hash: "two", definition: "{}" }];
 
 /** Credentials, sessions, principals, settings, pins and tenants. */
 export const accessOperations: Operations = {
+  attempt: async ({ attempt, credentials, decisions }, { tenant, credential }) => {
+    const verify = () => credentials.verify(credential.token, new Date(now));
+    await verify();
+    const event = auditEvent("attempted", { namespaceId: tenant });
+    const decide = async (): Promise<void> => {
+      if ((await verify()) === undefined) throw new Error("The credential is not valid.");
+      await decisions.decide([{ event }], {});
+    };
+    return () => attempt(decide);
+  },
   "credentials.create":
     ({ credentials }, { tenant }) =>
     () =>
@@ -35,10 +45,10 @@ export const accessOperations: Operations = {
     ({ credentials }, { credential }) =>
     () =>
       credentials.rotate(credential.id, new Date(now)),
-  "credentials.stands":
+  "credentials.isValidAt":
     ({ credentials }, { credential }) =>
     () =>
-      credentials.stands(credential.id, new Date(now)),
+      credentials.isValidAt(credential.id, new Date(now)),
   "credentials.writeUses": async ({ credentials }, { credential }) => {
     await credentials.verify(credential.token, new Date(now));
     return () => credentials.writeUses();
@@ -72,6 +82,14 @@ export const accessOperations: Operations = {
     const id = freshId();
     await sessions.begin(id, { presented }, new Date(now));
     return () => sessions.end(id);
+  },
+  "sessions.listOpen": async ({ sessions }, { presented }) => {
+    await sessions.begin(freshId(), { presented }, new Date(now));
+    return () => sessions.listOpen(presented.id, new Date(now), { limit: 9 });
+  },
+  "sessions.endAll": async ({ credentials, sessions }, { presented }) => {
+    await sessions.begin(freshId(), { presented }, new Date(now));
+    return () => credentials.revoke(presented.id, now, (transaction) => sessions.endAll(transaction, presented.id));
   },
   "sessions.createCode":
     ({ sessions }, { presented }) =>
@@ -121,6 +139,19 @@ export const accessOperations: Operations = {
     ({ mcpPins }, { emptyTenant }) =>
     () =>
       mcpPins.pinFirst(emptyTenant, pinned("new"), "operator-1"),
+  "mcpPins.listWithdrawn":
+    ({ mcpPins }, { tenant }) =>
+    () =>
+      mcpPins.listWithdrawn([tenant]),
+  "mcpPins.withdraw":
+    ({ mcpPins }, { tenant }) =>
+    () =>
+      mcpPins.withdraw(tenant, [{ tool: "seeded", hash: "three" }]),
+  "mcpPins.restore": async ({ mcpPins }, { tenant }) => {
+    const changed = [{ tool: "seeded", hash: "three" }];
+    await mcpPins.withdraw(tenant, changed);
+    return () => mcpPins.restore(tenant, changed);
+  },
   "tenants.isDeleted":
     ({ tenants }, { tenant }) =>
     () =>

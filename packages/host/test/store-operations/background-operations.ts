@@ -1,6 +1,6 @@
 import { createSecretKey } from "node:crypto";
-import { openDeliveries, openOutbox, type Webhook } from "../../src/notify/index.ts";
-import type { Taken } from "../../src/notify/outbox.ts";
+import { openDeliveries, openOutbox, type Webhook } from "../../src/webhooks/index.ts";
+import type { Taken } from "../../src/webhooks/outbox.ts";
 import { removeOldEscalations } from "../../src/retention/old-escalations.ts";
 import { forgetEndedTurns } from "../../src/retention/old-turns.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -16,6 +16,12 @@ const [longAgo, later] = ["1999-01-01T00:00:00.000Z", "1999-06-01T00:00:00.000Z"
 function webhookOf({ tenant }: Seed): Webhook {
   const secret = createSecretKey(Buffer.from("secret"));
   return { key: tenant, url: "", shown: "", secret, events: new Set(), isGone: false };
+}
+
+/** Rows that the database lost, as far as it says so itself. */
+async function addGap({ db, hostId }: Database, { tenant }: Seed): Promise<void> {
+  const gap = { id: tenant, host_id: hostId, noticed_at: longAgo, content: "[]", accepted_at: null };
+  await db.insertInto("database_gaps").values(gap).execute();
 }
 
 async function addMessage({ db }: Database, { tenant }: Seed): Promise<void> {
@@ -36,6 +42,22 @@ async function taken(database: Database, seed: Seed): Promise<Taken> {
 
 /** What a host does by itself: it sends messages to webhooks and removes what is old. */
 export const backgroundOperations: Operations = {
+  "losses.listOpen":
+    ({ losses }) =>
+    () =>
+      losses.listOpen(),
+  "losses.accept": async ({ losses }, seed, database) => {
+    await addGap(database, seed);
+    return () => losses.accept(later, false);
+  },
+  "losses.accept, and revokes": async ({ losses }, seed, database) => {
+    await addGap(database, seed);
+    return () => losses.accept(later, true);
+  },
+  "losses.listAccepted":
+    ({ losses }, { tenant }) =>
+    () =>
+      losses.listAccepted([tenant]),
   "outbox.take": async (_stores, seed, database) => {
     await addMessage(database, seed);
     return () => openOutbox(database).take(webhookOf(seed), now);
@@ -52,9 +74,9 @@ export const backgroundOperations: Operations = {
     await addMessage(database, seed);
     return () => openOutbox(database).finishAll(webhookOf(seed), { state: "failed", at: now, error: "gone" });
   },
-  "outbox.keepOnly": async (_stores, seed, database) => {
+  "outbox.removeAllBut": async (_stores, seed, database) => {
     await addMessage(database, seed);
-    return () => openOutbox(database).keepOnly([]);
+    return () => openOutbox(database).removeAllBut([]);
   },
   "outbox.retryAll": async (_stores, seed, database) => {
     await taken(database, seed);
@@ -72,15 +94,15 @@ export const backgroundOperations: Operations = {
   },
   "outbox.count": (_stores, _seed, database) => () => openOutbox(database).count(),
   "retention.escalations": async (stores, { tenant }, database) => {
-    const question = await askIn(stores, tenant, escalation({ requestedAt: longAgo }));
+    const asked = await askIn(stores, tenant, escalation({ requestedAt: longAgo }));
     const permitted = { status: "approved", permit_expires_at: longAgo } as const;
-    await database.db.updateTable("escalations").set(permitted).where("id", "=", question.id).execute();
-    await stores.permits.use(tenant, question.id);
+    await database.db.updateTable("escalations").set(permitted).where("id", "=", asked.id).execute();
+    await stores.permits.use(tenant, asked.id);
     return () => removeOldEscalations(database, later, 9);
   },
   "retention.turns": async ({ turns }, { tenant }, database) => {
-    const pen = await beginTurn(turns, turnToBegin(tenant, "turn"));
-    await pen.write([...eventEntries(0, 3), endedEntry("turn", { completedAt: longAgo })], progress);
+    const writer = await beginTurn(turns, turnToBegin(tenant, "turn"));
+    await writer.write([...eventEntries(0, 3), endedEntry("turn", { completedAt: longAgo })], progress);
     return () => forgetEndedTurns(database, later, 200);
   },
 };

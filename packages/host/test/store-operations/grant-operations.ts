@@ -12,14 +12,30 @@ export const grantOperations: Operations = {
     ({ grants }, { tenant }) =>
     () =>
       grants.revoke(tenant, "seeded", now),
+  "grants.issue, with a credential":
+    ({ grants }, { tenant, credential }) =>
+    () =>
+      grants.issue(grant("made", { namespaceId: tenant }), credential.id),
+  "grants.findMaker":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.findMaker(tenant, "seeded"),
+  "grants.listMade": async ({ grants }, { tenant, credential }) => {
+    await grants.issue(grant("made", { namespaceId: tenant }), credential.id);
+    return () => grants.listMade(credential.id, now, { limit: 9 });
+  },
+  "grants.revokeAll":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.revokeAll([grant("seeded", { namespaceId: tenant })], now),
   "grants.load":
     ({ grants }, { tenant }) =>
     async () =>
       grants.load({ ...scope, namespaceId: tenant }, neverAborted),
-  "grants.loadKept":
+  "grants.loadStored":
     ({ grants }, { tenant }) =>
     () =>
-      grants.loadKept({ ...scope, namespaceId: tenant }),
+      grants.loadStored({ ...scope, namespaceId: tenant }),
   "grants.find":
     ({ grants }, { tenant }) =>
     () =>
@@ -28,18 +44,18 @@ export const grantOperations: Operations = {
     ({ grants }) =>
     () =>
       grants.hasAny(),
-  "grants.findKept":
+  "grants.findStored":
     ({ grants }, { tenant }) =>
     () =>
-      grants.findKept(tenant, "seeded"),
+      grants.findStored(tenant, "seeded"),
   "grants.findAll":
     ({ grants }, { tenant }) =>
     () =>
       grants.findAll(tenant, ["seeded", "none"]),
-  "grants.findAllKept":
+  "grants.findAllStored":
     ({ grants }, { tenant }) =>
     () =>
-      grants.findAllKept(tenant, ["seeded", "none"]),
+      grants.findAllStored(tenant, ["seeded", "none"]),
   "grants.readState":
     ({ grants }, { tenant }) =>
     () =>

@@ -3,7 +3,7 @@ import { contentOperations } from "./content-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { ledgerOperations } from "./ledger-operations.ts";
 import type { Operations } from "./operation.ts";
-import { questionOperations } from "./question-operations.ts";
+import { escalationOperations } from "./escalation-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
 
 export { backgroundOperations } from "./background-operations.ts";
@@ -14,6 +14,6 @@ export const storeOperations: Readonly<Record<string, Operations>> = {
   access: { ...accessOperations, ...grantOperations },
   ledger: ledgerOperations,
   turns: turnOperations,
-  questions: questionOperations,
+  escalations: escalationOperations,
   contents: contentOperations,
 };

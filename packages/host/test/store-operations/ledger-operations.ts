@@ -4,19 +4,19 @@ import { auditEvent, grant } from "../records.ts";
 import type { Stores } from "../../src/compose/stores.ts";
 import type { ReplayKey } from "../../src/ledger/replay-store.ts";
 import { future, replayKey, signingKey, type Operations, type Run } from "./operation.ts";
-import { oneCall, penOf } from "./turn-operations.ts";
-import { yesTo } from "./question-operations.ts";
+import { oneCall, writerOf } from "./turn-operations.ts";
+import { approvalOf } from "./escalation-operations.ts";
 import { progress } from "../turn-journals.ts";
 
 /** A choice that takes a use of each of two grants and a permit, and what is left when one of them is gone. */
 async function choicesIn(stores: Stores, namespaceId: string): Promise<DecisionChoice[]> {
   await stores.grants.issue(grant("grant-1", { namespaceId }));
-  const question = await askAct(stores, namespaceId, {}, { now: officeTime });
-  await stores.escalations.approve(yesTo(question));
+  const asked = await askAct(stores, namespaceId, {}, { now: officeTime });
+  await stores.escalations.approve(approvalOf(asked));
   const uses = ["seeded", "new"].map((grantId) => ({ namespaceId, grantId, maxUses: 9 }));
-  const event = auditEvent("allowed", { namespaceId, metadata: { permit: question.id } });
+  const event = auditEvent("allowed", { namespaceId, metadata: { permit: asked.id } });
   return [
-    { uses, permit: { namespaceId, id: question.id }, event },
+    { uses, permit: { namespaceId, id: asked.id }, event },
     { event: auditEvent("denied", { namespaceId, outcome: "denied" }) },
   ];
 }
@@ -34,7 +34,7 @@ async function ending({ replay }: Stores, key: ReplayKey, end: () => Promise<unk
 
 const range = { now: new Date(future) };
 
-/** Uses, decisions, the audit trail and what is known of effects: all of them by way of the ledger. */
+/** Uses, decisions, the audit log and what is known of effects: all of them by way of the ledger. */
 export const ledgerOperations: Operations = {
   "usage.consume, the first time":
     ({ usage }, { tenant }) =>
@@ -61,15 +61,15 @@ export const ledgerOperations: Operations = {
     return async () => {
       const opened = await stores.replay.open(replayKey(tenant, "new"), "one");
       if (opened.kind !== "open") throw new Error(`The key is ${opened.kind}.`);
-      return stores.decisions.decide(choices, { claim: opened.claim });
+      return stores.decisions.decide(choices, { writes: opened.claim });
     };
   },
   "decisions.decide, with the entry of a turn": async (stores, seed) => {
     const choices = await choicesIn(stores, seed.tenant);
-    const nextPen = await penOf(stores, seed);
+    const nextWriter = await writerOf(stores, seed);
     return async () => {
-      const pen = await nextPen();
-      return stores.decisions.decide(choices, { claim: pen.claimFor(oneCall, progress) });
+      const writer = await nextWriter();
+      return stores.decisions.decide(choices, { writes: writer.openScope(oneCall, progress) });
     };
   },
   "audit.record":

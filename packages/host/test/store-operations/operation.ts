@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createKeptNotices } from "./kept-notices.ts";
+import { createStoredNotices } from "./stored-notices.ts";
 import { envelope } from "../counting-api.ts";
 import { newTenant } from "../databases.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted } from "../records.ts";
@@ -21,7 +21,7 @@ export interface Seed {
   presented: PresentedCredential;
 }
 
-/** An operation, which can be run again: as whoever was refused does. */
+/** An operation, which can be run again: as a caller who was refused does. */
 export type Run = () => Promise<unknown>;
 
 /** Does what comes before the operation, which does not fail, and returns the operation. */
@@ -32,7 +32,7 @@ export type Operations = Readonly<Record<string, Operation>>;
 
 /** The stores as a host opens them: what happens is told to a webhook, in the transaction in which it happens. */
 export function openAllStores(database: Database): Stores {
-  return openStores(database, { ...createKeptNotices(), approvals: 1 });
+  return openStores(database, { ...createStoredNotices(), approvals: 1 });
 }
 
 export const future = "2999-01-01T00:00:00.000Z";

@@ -1,17 +1,17 @@
 import { call } from "../counting-api.ts";
 import type { Stores } from "../../src/compose/stores.ts";
-import type { JournalPen } from "../../src/turns/journal/pen.ts";
+import type { LedgerRunWriter } from "../../src/turns/journal/run-writer.ts";
 import { askIn, escalation, officeTime } from "../office.ts";
-import { assistant, context, neverAborted } from "../records.ts";
+import { access, assistant, context, neverAborted } from "../records.ts";
 import { beginTurn, endedEntry, eventEntries, progress, turnKey, turnToBegin, waitingEntry } from "../turn-journals.ts";
 import type { JournalEntry } from "turnpike/runtime";
-import type { Operation, Operations, Seed } from "./operation.ts";
+import { openAllStores, type Operation, type Operations, type Seed } from "./operation.ts";
 
 /** The entry of a call that is about to be made. */
 export const oneCall: JournalEntry = { kind: "call", call, step: 0, repeatable: false };
 
-/** A turn that runs. After a write that failed nothing more is written by its run: each later pen is of the next one. */
-export async function penOf({ turns }: Stores, { tenant }: Seed): Promise<() => Promise<JournalPen>> {
+/** A turn that runs. After a write that failed nothing more is written by its run: each later writer is of the next one. */
+export async function writerOf({ turns }: Stores, { tenant }: Seed): Promise<() => Promise<LedgerRunWriter>> {
   const first = await beginTurn(turns, turnToBegin(tenant, "turn"));
   let isUsed = false;
   return async () => {
@@ -25,27 +25,27 @@ export async function penOf({ turns }: Stores, { tenant }: Seed): Promise<() => 
   };
 }
 
-/** A turn keeps entries. */
+/** A turn stores entries. */
 function writing(...entries: readonly JournalEntry[]): Operation {
   return async (stores, seed) => {
-    const nextPen = await penOf(stores, seed);
-    return async () => (await nextPen()).write(entries, progress);
+    const nextWriter = await writerOf(stores, seed);
+    return async () => (await nextWriter()).write(entries, progress);
   };
 }
 
-/** A turn that nobody runs. */
-async function leftTurn({ turns }: Stores, { tenant }: Seed): Promise<JournalPen> {
-  const pen = await beginTurn(turns, turnToBegin(tenant, "turn"));
-  await pen.write(eventEntries(0, 2), progress);
-  await turns.leave(pen);
-  return pen;
+/** A turn that no host runs. */
+async function leftTurn({ turns }: Stores, { tenant }: Seed): Promise<LedgerRunWriter> {
+  const writer = await beginTurn(turns, turnToBegin(tenant, "turn"));
+  await writer.write(eventEntries(0, 2), progress);
+  await turns.leave(writer);
+  return writer;
 }
 
 /** A turn that waits for an escalation. */
 async function waitingTurn(stores: Stores, { tenant }: Seed, expiresAt: string): Promise<string> {
   const { id } = await askIn(stores, tenant, escalation({ requestedAt: longAgo }));
-  const pen = await beginTurn(stores.turns, turnToBegin(tenant, "turn"));
-  await pen.write([waitingEntry(id, expiresAt)], progress);
+  const writer = await beginTurn(stores.turns, turnToBegin(tenant, "turn"));
+  await writer.write([waitingEntry(id, expiresAt)], progress);
   return id;
 }
 
@@ -67,14 +67,14 @@ export const turnOperations: Operations = {
     return () => turns.begin(turnToBegin(tenant, "turn"), {});
   },
   "turns.begin, after a refusal": async ({ turns }, { tenant }) => {
-    const pen = await beginTurn(turns, turnToBegin(tenant, "turn"));
+    const writer = await beginTurn(turns, turnToBegin(tenant, "turn"));
     const error = { code: "no_matching_grant", message: "No." };
-    await pen.write([endedEntry("turn", { status: "denied", error, output: undefined })], progress);
+    await writer.write([endedEntry("turn", { status: "denied", error, output: undefined })], progress);
     return () => turns.begin(turnToBegin(tenant, "turn"), {});
   },
-  "turns.begin, and its run keeps events": writing(...eventEntries(0, 2)),
-  "turns.begin, and its run keeps a call": writing(oneCall),
-  "turns.begin, and its run waits": writing(waitingEntry("question-1", "2999-01-01T00:00:00.000Z")),
+  "turns.begin, and its run stores events": writing(...eventEntries(0, 2)),
+  "turns.begin, and its run stores a call": writing(oneCall),
+  "turns.begin, and its run waits": writing(waitingEntry("escalation-1", "2999-01-01T00:00:00.000Z")),
   "turns.begin, and its run ends": writing(...eventEntries(2, 3), endedEntry("turn")),
   "turns.known": ({ turns }, { tenant }) => {
     const { request } = turnToBegin(tenant, "turn");
@@ -100,6 +100,10 @@ export const turnOperations: Operations = {
     ({ turns }, { tenant }) =>
     () =>
       turns.listAll({ namespaceId: tenant, limit: 9 }),
+  "turns.listOpenOf":
+    ({ turns }, { tenant, credential }) =>
+    () =>
+      turns.listOpenOf({ id: credential.id, namespaceId: tenant, access }, { limit: 9 }),
   "turns.listLive":
     ({ turns }, { tenant }) =>
     () =>
@@ -129,8 +133,13 @@ export const turnOperations: Operations = {
     () =>
       turns.cancelled(),
   "turns.leave": async ({ turns }, { tenant }) => {
-    const pen = await beginTurn(turns, turnToBegin(tenant, "turn"));
-    return () => turns.leave(pen);
+    const writer = await beginTurn(turns, turnToBegin(tenant, "turn"));
+    return () => turns.leave(writer);
+  },
+  "turns.letGo": async ({ turns }, { tenant }, database) => {
+    // The stores under test have no run of it.
+    await beginTurn(openAllStores(database).turns, turnToBegin(tenant, "turn"));
+    return () => turns.letGo();
   },
   "turns.take": async (stores, seed) => {
     const { id } = await leftTurn(stores, seed);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { rejection, untyped } from "../../test/deployment.ts";
 import { exchanges, httpWorldOf } from "../../test/http.ts";
-import { eventsOf, keptWorldOf, resultOf, turnRequest, type KeptWorld } from "../../test/kept-turns.ts";
+import { eventsOf, journaledWorldOf, resultOf, turnRequest, type JournaledWorld } from "../../test/journaled-turns.ts";
 import { transports, type Loopback, type Transport } from "../../test/loopback.ts";
 import { createServiceClient, type ServiceClient } from "./client.ts";
 
@@ -13,7 +13,7 @@ afterEach(async () => {
 /** A client whose base URL has this path. */
 async function connectTo(
   transport: Transport,
-  { handler }: Pick<KeptWorld, "handler">,
+  { handler }: Pick<JournaledWorld, "handler">,
   path: string,
 ): Promise<ServiceClient> {
   const server = await transport.open(handler);
@@ -54,7 +54,7 @@ for (const transport of transports) {
     });
 
     test("a turn is started, listed, followed and cancelled at a base URL with a path", async () => {
-      const world = keptWorldOf({ basePath });
+      const world = journaledWorldOf({ basePath });
       const client = await connectTo(transport, world, basePath);
       const id = "a/b?c%2F ä";
       expect(await client.startTurn(turnRequest(id))).toMatchObject({ executionId: id, status: "running" });

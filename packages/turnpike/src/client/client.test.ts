@@ -50,7 +50,7 @@ for (const transport of transports) {
     }
 
     for (const { name, call } of methods.filter((method) => method.name !== "health")) {
-      test(`${name} rejects with the error of a server that lets nobody in`, async () => {
+      test(`${name} rejects with the error of a server that admits no caller`, async () => {
         const client = await connect({
           context: (request) =>
             Promise.reject(

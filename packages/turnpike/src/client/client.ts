@@ -50,7 +50,7 @@ export interface ServiceClient {
   executeTurn(request: TurnRequest, options?: ClientCallOptions): Promise<TurnResult>;
   /** Runs a turn and shows its events as they happen. */
   streamTurn(request: TurnRequest, options?: ClientCallOptions): TurnStream;
-  /** Starts a turn that goes on without its caller. This and what follows needs a service that keeps a journal of turns. */
+  /** Starts a turn that continues without its caller. This and the methods below need a service that has a journal of turns. */
   startTurn(request: TurnRequest, options?: ClientCallOptions): Promise<TurnState>;
   /** Where a turn of one's own is. */
   turn(executionId: string, options?: ClientCallOptions): Promise<TurnState>;
@@ -62,7 +62,17 @@ export interface ServiceClient {
   cancelTurn(executionId: string, options?: ClientCallOptions): Promise<TurnState>;
 }
 
-/** Makes a client. It needs nothing but `fetch`, so it runs in browsers too. */
+/**
+ * Makes a client. It needs nothing but `fetch`, so it runs in browsers too.
+ *
+ * @example
+ * import { createServiceClient } from "turnpike/client";
+ *
+ * const health = { status: "ok", protocolVersion: "1" };
+ * const fetch = () => Promise.resolve(Response.json(health)); // that of the platform unless given
+ * const client = createServiceClient({ baseUrl: "https://example.com", fetch });
+ * console.log((await client.health()).status); // ok
+ */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const call = async (name: RouteName, body: unknown, { signal }: ClientCallOptions = {}): Promise<unknown> => {
     const { method, path, response: schema } = routes[name];

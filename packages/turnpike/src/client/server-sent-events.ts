@@ -2,11 +2,19 @@
 export interface ServerSentEvent {
   event: string;
   data: string;
-  /** The id that stands with it: of a stream that can be resumed, from where. */
+  /** The id of the event, from which a stream can be resumed. */
   id?: string;
 }
 
-/** Reads server-sent events off a stream, whatever pieces it comes in. Returning early cancels the stream. */
+/**
+ * Reads server-sent events off a stream, whatever pieces it comes in. Returning early cancels the stream.
+ *
+ * @example
+ * import { readServerSentEvents } from "turnpike/client";
+ *
+ * const { body } = new Response("event: done\ndata: 1\n\n");
+ * if (body) for await (const { event, data } of readServerSentEvents(body)) console.log(event, data); // done 1
+ */
 export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent, void> {
   const reader = body.getReader();
   let isDone = false;
@@ -26,7 +34,7 @@ export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): A
   }
 }
 
-/** Lines that ended; each piece of the stream is looked at once. Any of the three line ends of the format will do. */
+/** The complete lines; each piece of the stream is read once. All three line ends of the format are accepted. */
 async function* readLines(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let begun: string[] = [];

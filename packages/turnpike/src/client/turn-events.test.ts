@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestFor } from "../../test/http.ts";
 import { rejection } from "../../test/deployment.ts";
-import { eventOf, keptWorldOf, resultOf, turnRequest } from "../../test/kept-turns.ts";
+import { eventOf, journaledWorldOf, resultOf, turnRequest } from "../../test/journaled-turns.ts";
 import { listenersOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import { createServiceClient } from "./client.ts";
@@ -99,7 +99,7 @@ describe("following a turn", () => {
     expect(cursors()).toEqual(["4"]);
   });
 
-  test("goes on behind the last event when a connection breaks, ends early or cannot be made", async () => {
+  test("continues behind the last event when a connection breaks, ends early or cannot be made", async () => {
     const { client, cursors } = scripted(
       { events: [0, 1], last: "break" },
       "unreachable",
@@ -203,7 +203,7 @@ describe("following a turn", () => {
 });
 
 test("every event comes once from a real service whose connections all break after one piece", async () => {
-  const world = keptWorldOf();
+  const world = journaledWorldOf();
   const body = turnRequest("turn-1");
   await world.handler(
     requestFor({ method: "POST", path: "/v1/turns", body }, { headers: { prefer: "respond-async" } }),

@@ -24,7 +24,7 @@ async function eventsOf(stream: TurnStream): Promise<TurnEvent[]> {
   return events;
 }
 
-/** A turn that goes on until it is cancelled, and the moment when it is. */
+/** A turn that runs until it is cancelled, and the instant when it is. */
 function endlessTurn(): { runtime: RuntimePlugin; cancelled: Promise<void> } {
   const cancelled = deferred<void>();
   const runtime = pluginOf(async (_turn, host, signal) => {
@@ -64,7 +64,7 @@ for (const transport of transports) {
       expect(await client.streamTurn(request).result()).toStrictEqual(answer);
     });
 
-    test("nothing is sent before somebody reads", async () => {
+    test("nothing is sent before the stream is read", async () => {
       const { client, resolved } = await connect();
       const stream = client.streamTurn(request);
       await client.reach();
@@ -74,17 +74,17 @@ for (const transport of transports) {
     });
 
     test("events arrive while the turn is still running", async () => {
-      const goOn = deferred<void>();
+      const resume = deferred<void>();
       const runtime = pluginOf(async (_turn, host) => {
         host.emit({ type: "thinking", data: "hm" });
-        await goOn.promise;
+        await resume.promise;
         return { type: "complete", output: "done" };
       });
       const { client } = await connect({ runtime });
       const types: string[] = [];
       for await (const { type } of client.streamTurn(request)) {
         types.push(type);
-        if (type === "runtime.event") goOn.resolve();
+        if (type === "runtime.event") resume.resolve();
       }
       expect(types).toStrictEqual(["turn.started", "runtime.event", "turn.completed"]);
     });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { rejection, untyped } from "../../test/deployment.ts";
-import { eventsOf, keptWorldOf, resultOf, turnRequest, type KeptWorld } from "../../test/kept-turns.ts";
+import { eventsOf, journaledWorldOf, resultOf, turnRequest, type JournaledWorld } from "../../test/journaled-turns.ts";
 import { httpWorldOf } from "../../test/http.ts";
 import { transports, type Loopback, type Transport } from "../../test/loopback.ts";
 import { createServiceClient, type ServiceClient } from "./client.ts";
@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((server) => server.close()));
 });
 
-async function connectTo(transport: Transport, { handler }: Pick<KeptWorld, "handler">): Promise<ServiceClient> {
+async function connectTo(transport: Transport, { handler }: Pick<JournaledWorld, "handler">): Promise<ServiceClient> {
   const server = await transport.open(handler);
   opened.push(server);
   const { baseUrl, fetch } = server;
@@ -19,8 +19,8 @@ async function connectTo(transport: Transport, { handler }: Pick<KeptWorld, "han
 
 for (const transport of transports) {
   describe(transport.name, () => {
-    test("a turn is started, looked at, followed to its end and listed", async () => {
-      const world = keptWorldOf();
+    test("a turn is started, read, followed to its end and listed", async () => {
+      const world = journaledWorldOf();
       const client = await connectTo(transport, world);
       const id = "a/b?c ä";
       expect(await client.startTurn(turnRequest(id))).toMatchObject({ executionId: id, status: "running" });
@@ -42,7 +42,7 @@ for (const transport of transports) {
     });
 
     test("turns are listed by status and page", async () => {
-      const world = keptWorldOf();
+      const world = journaledWorldOf();
       const client = await connectTo(transport, world);
       for (const id of ["turn-1", "turn-2", "turn-3"]) await client.startTurn(turnRequest(id));
       await world.played("turn-2").end();
@@ -55,11 +55,11 @@ for (const transport of transports) {
     });
 
     test("a turn is cancelled, and one that has ended stays as it is", async () => {
-      const world = keptWorldOf();
+      const world = journaledWorldOf();
       const client = await connectTo(transport, world);
       await client.startTurn(turnRequest("turn-1"));
       expect(await client.cancelTurn("turn-1")).toMatchObject({ status: "running" });
-      expect(world.played("turn-1").pen.stop.aborted).toBe(true);
+      expect(world.played("turn-1").writer.stop.aborted).toBe(true);
       await world.played("turn-1").end();
       expect(await client.cancelTurn("turn-1")).toMatchObject({ status: "succeeded" });
     });
@@ -73,7 +73,7 @@ for (const transport of transports) {
       },
     ]) {
       test(`${name} rejects for a turn that is not there`, async () => {
-        const client = await connectTo(transport, keptWorldOf());
+        const client = await connectTo(transport, journaledWorldOf());
         expect(await rejection(call(client))).toMatchObject({ status: 404, code: "not_found" });
       });
     }
@@ -83,12 +83,12 @@ for (const transport of transports) {
 const [inProcess] = transports as [Transport, ...Transport[]];
 
 test("a filter that does not fit is refused by the service", async () => {
-  const client = await connectTo(inProcess, keptWorldOf());
+  const client = await connectTo(inProcess, journaledWorldOf());
   expect(await rejection(client.turns({ limit: 0 }))).toMatchObject({ status: 400, code: "invalid_request" });
   expect(await rejection(client.turns({ statuses: [untyped("done")] }))).toMatchObject({ status: 400 });
 });
 
-test("a service that keeps no journal starts no turn that goes on: its answer is no state", async () => {
+test("a service without a journal starts no turn that runs without its caller: its answer is no state", async () => {
   const client = await connectTo(inProcess, httpWorldOf());
   expect(await rejection(client.startTurn(turnRequest("turn-1")))).toMatchObject({ code: "invalid_response" });
   expect(await rejection(client.turns())).toMatchObject({ status: 405 });

@@ -35,7 +35,7 @@ testContract("an access context", AccessContextSchema, [
 ]);
 
 testContract(
-  "a context to look around with",
+  "a context to read with",
   DiscoveryContextSchema,
   shapeRows(accessContext, { required: alwaysNeeded, optional: ["authority", "executionId"] }),
 );

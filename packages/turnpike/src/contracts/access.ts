@@ -8,7 +8,7 @@ import { ActionSchema, IdentifierSchema, PurposeSchema, TimestampSchema } from "
 
 export const RequestPartySchema = strictObject({ actor: PrincipalRefSchema, credential: IdentifierSchema });
 
-/** Somebody who is behind a request without being its actor: who they are, and the credential that they used. */
+/** The person or program behind a request that is not its actor, and the credential that was used. */
 export type RequestParty = z.infer<typeof RequestPartySchema>;
 
 export const AccessContextSchema = strictObject({
@@ -25,6 +25,8 @@ export const AccessContextSchema = strictObject({
   triedBy: RequestPartySchema.optional(),
   /** The enforcement point that asks about the actor. */
   askedBy: RequestPartySchema.optional(),
+  /** The credential of the actor's request, as the host knows it. It decides nothing; what was asked with it ends with it. */
+  credential: IdentifierSchema.optional(),
 });
 
 /** Who acts, on whose authority, over whose resources, why and when: built by the host, trusted by the kernel. */
@@ -32,7 +34,7 @@ export type AccessContext = z.infer<typeof AccessContextSchema>;
 
 export const DiscoveryContextSchema = AccessContextSchema.partial({ authority: true });
 
-/** An access context that may leave `authority` open: enough to list and to look, not to act. */
+/** An access context that may leave `authority` open: enough to list and to read, not to act. */
 export type DiscoveryContext = z.infer<typeof DiscoveryContextSchema>;
 
 export const AuthorizationRequestSchema = strictObject({ action: ActionSchema, resource: ResourceRefSchema });

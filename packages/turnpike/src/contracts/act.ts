@@ -9,7 +9,7 @@ import { ActionSchema, IdentifierSchema } from "./scalars.ts";
 /** What a message tells its receiver. */
 const content = {
   payload: JsonValueSchema,
-  /** What it answers: a yes to one question is none to another. */
+  /** The message that it answers: an approval of one reply is no approval of another. */
   replyTo: IdentifierSchema.optional(),
   provenance: ProvenanceSchema.optional(),
 };
@@ -34,5 +34,5 @@ export const ActSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** What somebody wants to do, to its last argument, without ids and times: what a person says yes or no to. */
+/** An act to its last argument, without ids and times: what a person approves or denies. */
 export type Act = z.infer<typeof ActSchema>;

@@ -112,6 +112,7 @@ const rows = [
   { code: "replay_interrupted", status: 409, families: ["http", "host"] },
   { code: "replay_conflict", status: 409, families: ["http", "host"] },
   { code: "replay_unavailable", status: 503, families: ["host"] },
+  { code: "database_went_back", status: 503, families: ["host"] },
   { code: "output_too_large", families: ["host", "tool"] },
   { code: "mcp_tool_error", families: ["host", "tool"] },
   { code: "mcp_server_error", families: ["host", "tool"] },

@@ -74,14 +74,14 @@ export const errorCodes = {
   host_policy_denied: { families: decision, meaning: "The host's policy refused what a grant allows.", retry: false },
   approval_required: {
     families: decision,
-    meaning: "A grant covers the act once a person has said yes to it.",
+    meaning: "A grant covers the act once a person has approved it.",
     retry: true,
   },
-  approval_denied: { families: decision, meaning: "A person said no to this act.", retry: false },
-  approval_expired: { families: decision, meaning: "Nobody said yes to this act in time.", retry: false },
+  approval_denied: { families: decision, meaning: "A person denied this act.", retry: false },
+  approval_expired: { families: decision, meaning: "The act was not approved in time.", retry: false },
   permit_store_unavailable: {
     families: decision,
-    meaning: "What people said about the act could not be read, or nobody could be asked.",
+    meaning: "The approvals of the act could not be read, or its approval could not be asked for.",
     retry: true,
   },
   authority_unavailable: {
@@ -142,8 +142,8 @@ export const errorCodes = {
     meaning: "The process ended while the tool ran; it may have had its effect.",
     retry: false,
   },
-  escalation_denied: { families: ["tool"], meaning: "The question was answered with no.", retry: false },
-  escalation_expired: { families: ["tool"], meaning: "Nobody answered the question in time.", retry: false },
+  escalation_denied: { families: ["tool"], meaning: "The escalation was denied.", retry: false },
+  escalation_expired: { families: ["tool"], meaning: "The escalation was not answered in time.", retry: false },
   invalid_tool_result: {
     families: ["tool"],
     meaning: "The tool answered with something that is no result.",
@@ -238,7 +238,7 @@ export const errorCodes = {
   invalid_parent: { families: ["derivation"], meaning: "The parent does not fit the contract.", retry: false },
   invalid_ask: { families: ["derivation"], meaning: "The ask does not fit the contract.", retry: false },
   parent_missing: { families: ["derivation"], meaning: "The parent does not exist.", retry: false },
-  parent_inactive: { families: ["derivation"], meaning: "The parent is not active at that moment.", retry: false },
+  parent_inactive: { families: ["derivation"], meaning: "The parent is not active at that instant.", retry: false },
   parent_elsewhere: { families: ["derivation"], meaning: "The parent belongs to another namespace.", retry: false },
   parent_not_held: {
     families: ["derivation"],
@@ -321,6 +321,12 @@ export const errorCodes = {
     meaning: "The replay store did not answer; nothing ran.",
     retry: true,
   },
+  database_went_back: {
+    families: ["host"],
+    status: 503,
+    meaning: "The database lost rows that were acknowledged, and no operator has accepted that yet; nothing ran.",
+    retry: true,
+  },
   request_timeout: { families: ["host"], status: 408, meaning: "The request did not arrive in time.", retry: true },
   payload_too_large: {
     families: ["host"],
@@ -332,18 +338,18 @@ export const errorCodes = {
   conflict: {
     families: ["host"],
     status: 409,
-    meaning: "Somebody else was first; look again before you decide.",
+    meaning: "Another operator was first; read it again before you decide.",
     retry: false,
   },
   escalation_unavailable: {
     families: ["turn"],
-    meaning: "The question to the owner could not be kept, so it was not asked.",
+    meaning: "The escalation to the owner could not be stored, so the owner was not asked.",
     retry: true,
   },
   too_many_escalations: {
     families: ["turn"],
     meaning:
-      "The actor has as many open questions as it may have: nothing more is asked until some are answered or expire.",
+      "The actor has as many open escalations as it may have: no more are opened until some are answered or expire.",
     retry: true,
   },
   already_exists: { families: ["tool", "resource"], meaning: "There is something at this path.", retry: false },
@@ -432,7 +438,14 @@ const beforeAnyEffect: ReadonlySet<string> = new Set<ErrorCode>([
   "receiver_mismatch",
 ]);
 
-/** Whether an operation that was refused with this code surely did nothing. Of a code it does not know it says no. */
+/**
+ * Whether an operation that was refused with this code surely did nothing. Of a code it does not know it says no.
+ *
+ * @example
+ * import { saysNothingRan } from "turnpike/contracts";
+ *
+ * console.log(saysNothingRan("no_matching_grant"), saysNothingRan("tool_failed")); // true false
+ */
 export function saysNothingRan(code: string): boolean {
   return beforeAnyEffect.has(code);
 }

@@ -4,7 +4,7 @@ import { ErrorObjectSchema, RequestErrorSchema } from "./errors.ts";
 
 testContract("an error object", ErrorObjectSchema, [
   ...shapeRows(errorObject, { required: ["code", "message"], optional: ["details", "retryable"] }),
-  { name: "with a code nobody knows", value: { ...errorObject, code: "Acme: closed" } },
+  { name: "with an unknown code", value: { ...errorObject, code: "Acme: closed" } },
   { name: "with an empty code", value: { ...errorObject, code: "" }, refusedAt: "/code" },
   { name: "with a code of 257 characters", value: { ...errorObject, code: "a".repeat(257) }, refusedAt: "/code" },
   { name: "with a message of 1 character", value: { ...errorObject, message: "a" } },
@@ -23,7 +23,7 @@ const { error } = requestError;
 
 testContract("the body of a request-level error", RequestErrorSchema, [
   ...shapeRows(requestError, { required: ["error"] }),
-  { name: "with a code nobody knows", value: { error: { ...error, code: "acme.closed" } } },
+  { name: "with an unknown code", value: { error: { ...error, code: "acme.closed" } } },
   { name: "with details", value: { error: { ...error, details: {} } }, refusedAt: "/error/details" },
   { name: "without a request id", value: { error: { code: "c", message: "m" } }, refusedAt: "/error/requestId" },
 ]);

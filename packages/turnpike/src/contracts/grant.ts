@@ -14,7 +14,7 @@ export const CapabilitySchema = strictObject({
   resource: ResourceRefSchema,
   actions: boundedArray(ActionSchema, { min: 1, max: 64 }),
   scope: ScopeSchema,
-  /** Nothing happens under it before a person said yes to exactly that act. */
+  /** Each act under it needs a person's approval of exactly that act. */
   approval: z.literal("each").optional(),
 });
 
@@ -68,7 +68,7 @@ export const AuthorityRequestInputSchema = strictObject({
   metadata: JsonObjectSchema.optional(),
 });
 
-/** What somebody would like to be granted. Who asks, for whom and why is never the asker's to say. */
+/** The authority that is asked for. Who asks, for whom and why is set by the kernel, never by the requester. */
 export type AuthorityRequestInput = z.infer<typeof AuthorityRequestInputSchema>;
 
 export const AuthorityRequestSchema = strictObject({

@@ -1,4 +1,5 @@
 export {
+  canonicalJson,
   describeExpectation,
   describeIssues,
   findChangedNumber,

@@ -21,5 +21,5 @@ export const ReachResultSchema = z.discriminatedUnion("status", [
   }),
 ]);
 
-/** Everywhere the context may act, or why that cannot be said; never a part of it. */
+/** All places where the context may act, or why they are unknown. It is never only some of the places. */
 export type ReachResult = z.infer<typeof ReachResultSchema>;

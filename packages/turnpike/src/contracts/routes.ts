@@ -16,7 +16,7 @@ export type Health = z.infer<typeof HealthSchema>;
 /** One row of the route table. */
 export interface Route {
   method: "GET" | "POST" | "PUT";
-  /** A segment in braces, such as `{executionId}`, stands for any value: percent-encoded, and not empty. */
+  /** A segment in braces, such as `{executionId}`, matches any value that is percent-encoded and not empty. */
   path: string;
   /** Absent when the request has no body. */
   request?: z.ZodType;
@@ -78,7 +78,7 @@ export const routes = {
     response: TurnResultSchema,
     authority: "required",
   },
-  // The four below are there when the host keeps a journal of turns.
+  // The four below exist only when the host has a journal of turns.
   listTurns: { method: "GET", path: "/v1/turns", response: TurnListSchema, authority: "optional" },
   getTurn: { method: "GET", path: "/v1/turns/{executionId}", response: TurnStateSchema, authority: "optional" },
   listTurnEvents: {

@@ -116,8 +116,8 @@ for (const row of [
   { name: "names in the order of code units", names: ["B", "a", "é"], sorted: true },
   { name: "names in the order of a dictionary", names: ["a", "B"], sorted: false },
   { name: "descending names", names: ["b", "a"], sorted: false },
-  { name: "a name that stands twice", names: ["a", "a"], sorted: false },
-  { name: "an empty name that stands twice", names: ["", ""], sorted: false },
+  { name: "a name that occurs twice", names: ["a", "a"], sorted: false },
+  { name: "an empty name that occurs twice", names: ["", ""], sorted: false },
   { name: "a last name out of order", names: ["a", "c", "b"], sorted: false },
 ]) {
   test(`${row.name} ${row.sorted ? "are" : "are not"} a sorted set`, () => {
@@ -139,13 +139,13 @@ for (const [name, schema] of Object.entries({
   PurposeSchema,
   TimestampSchema,
 })) {
-  test(`${name} takes at a glance only what it takes at a closer look, and as it is`, () => {
+  test(`${name} accepts at once only what it accepts after a full check, and as it is`, () => {
     // A clone has no short cut.
     const closer = schema.clone();
     fc.assert(
       fc.property(texts, (text) => {
-        const [taken, looked] = [schema.safeParse(text), closer.safeParse(text)];
-        expect([taken.success, taken.data]).toStrictEqual([looked.success, looked.data]);
+        const [taken, checked] = [schema.safeParse(text), closer.safeParse(text)];
+        expect([taken.success, taken.data]).toStrictEqual([checked.success, checked.data]);
       }),
       { numRuns: 1000 },
     );

@@ -7,7 +7,7 @@ export function boundedText({ min, max }: { min?: number; max: number }): z.ZodS
   return min === undefined ? short : short.min(min);
 }
 
-/** The version that envelopes, turn requests and turn results carry; writers disagree on its type, so both are kept as sent. */
+/** The version that envelopes, turn requests and turn results carry; writers disagree on its type, so both are passed on as sent. */
 export const VersionSchema = z.literal([1, "1"]);
 export type Version = z.infer<typeof VersionSchema>;
 
@@ -16,7 +16,7 @@ const visible = /\S/u;
 /** 1-256 characters (UTF-16 code units, as everywhere in the contracts), not only white space. */
 export const IdentifierSchema = withFastPath(
   boundedText({ min: 1, max: 256 }).regex(visible, "expected more than white space"),
-  (value) => hasLength(value, 1, 256) && visible.test(value),
+  (value) => hasLength(value, 1, 256) && (isPrintable(value.charCodeAt(0)) || visible.test(value)),
 );
 
 /** RFC 3339 date-time with an offset or `Z`, and a fraction of as many digits as a clock may have. */
@@ -54,9 +54,14 @@ export const PathSegmentSchema = withFastPath(
 );
 export const PathSchema = boundedArray(PathSegmentSchema, { max: 64 });
 
-/** True when the names are in ascending order of their code units and none stands twice. */
+/** True when the names are in ascending order of their code units and none occurs twice. */
 export function isSortedSet(names: readonly string[]): boolean {
   return names.every((name, index) => index === 0 || (names[index - 1] ?? "") < name);
+}
+
+/** Characters of ASCII that are seen. */
+function isPrintable(code: number): boolean {
+  return code > 32 && code < 127;
 }
 
 function hasLength(value: unknown, min: number, max: number): value is string {

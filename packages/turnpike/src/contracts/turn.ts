@@ -124,7 +124,7 @@ export const TurnStateSchema = strictObject({
   result: TurnResultSchema.optional(),
 });
 
-/** What is known of a turn: while it waits, the question; once it has ended, its result. */
+/** The state of a turn: with its escalation while it waits, with its result once it has ended. */
 export type TurnState = z.infer<typeof TurnStateSchema>;
 
 export const TurnListSchema = strictObject({

@@ -6,7 +6,7 @@ import {
   callsInTurn,
   calling,
   completed,
-  keeping,
+  recordingRun,
   mayEscalate,
   pluginOf,
   requestOf,
@@ -22,14 +22,14 @@ import { createServiceApi } from "./service-api.ts";
 
 type SchemaName = keyof typeof contracts & `${string}Schema`;
 
-/** How often each of these schemas looked at a value from here on, wherever it was met. */
+/** How often each of these schemas checked a value from here on, wherever it was met. */
 function countChecks(...names: SchemaName[]): () => Partial<Record<SchemaName, number>> {
   const schemas: Record<SchemaName, { _zod: { run: (...args: never[]) => unknown } }> = { ...contracts };
   const spies = names.map((name) => [name, vi.spyOn(schemas[name]._zod, "run")] as const);
   return () => Object.fromEntries(spies.map(([name, { mock }]) => [name, mock.calls.length]));
 }
 
-/** A value whose part is counted each time somebody reads it. */
+/** A value whose part is counted each time it is read. */
 function readCounter<T extends object>(value: T, key: keyof T): { value: T; reads: () => number } {
   const part = value[key];
   let reads = 0;
@@ -151,7 +151,7 @@ test("a turn of an embedder with plain values is checked, once", async () => {
   await expect(run({ executionId: "" })).rejects.toThrow("This is no turn request: /executionId");
 });
 
-test("an accepted request that somebody spreads and changes is checked anew", async () => {
+test("an accepted request that is spread and changed is checked anew", async () => {
   const { kernel } = worldOf({ grants: [grantOf("run", { capabilities: [runAgent] })] });
   const inner = createTurnExecutor({ kernel, runtime: pluginOf(() => Promise.resolve(completed())) });
   const changing = { execute: inner.execute.bind(inner) };
@@ -198,7 +198,7 @@ test("a grant in memory is checked once, when it is issued, whatever is decided 
     issuedAt: root.issuedAt,
   });
   if (!derived.ok) throw new Error(derived.reason);
-  // The parent, and the child as it was asked for; what came of both is not looked at again.
+  // The parent, and the child as it was asked for; the results of both are not checked again.
   expect(checks()).toStrictEqual({ GrantSchema: 2 });
   const kernel = createKernel({ grants: memoryGrants([root, derived.grant]), audit: "none" });
   expect(checks()).toStrictEqual({ GrantSchema: 3 });
@@ -226,14 +226,14 @@ test("a change of tool namespaces checks the names that are in force, and not th
 });
 
 test("an access that shrinks in a turn is not checked as a whole again", async () => {
-  const access = { check: () => Promise.resolve({ stands: true as const, enabledToolNamespaces: ["files"] }) };
+  const access = { check: () => Promise.resolve({ isActive: true as const, enabledToolNamespaces: ["files"] }) };
   const { run } = turnWorldOf(callsInTurn(calling("call-1"), calling("call-2")), { access });
   const checks = countChecks("DiscoveryContextSchema");
   expect(await run()).toMatchObject({ output: ["succeeded", "succeeded"] });
   expect(checks()).toStrictEqual({ DiscoveryContextSchema: 1 });
 });
 
-/** The api over a kernel whose lists are kept, and a runtime that keeps what it is given. */
+/** The api over a kernel whose lists are cached, and a runtime that records what it is given. */
 function listingApi(kernel: Kernel) {
   const lists: (readonly contracts.ToolDescriptor[])[] = [];
   const overheard: Kernel = {
@@ -244,7 +244,7 @@ function listingApi(kernel: Kernel) {
       return tools;
     },
   };
-  const { run, given } = keeping();
+  const { run, given } = recordingRun();
   const turns = createTurnExecutor({ kernel, runtime: pluginOf(run) });
   return { api: createServiceApi({ kernel: overheard, turns }), lists, given };
 }
@@ -261,7 +261,7 @@ test("the tools of a turn are listed once: the runtime is offered the very list"
   expect(given[0]?.turn.tools).toBe(lists[0]);
 });
 
-test("tools are looked at again when the admission itself took the last use of their grant", async () => {
+test("tools are checked again when the admission itself took the last use of their grant", async () => {
   const both = grantOf("both", {
     capabilities: [capability("files", ["notes"], "read"), runAgent],
     constraints: { maxUses: 1 },
@@ -273,7 +273,7 @@ test("tools are looked at again when the admission itself took the last use of t
   expect(given[0]?.turn.tools).toStrictEqual([]);
 });
 
-test("tools are looked at again when a grant went between the list and the admission", async () => {
+test("tools are checked again when a grant went between the list and the admission", async () => {
   const world = worldOf({
     grants: [toolGrant, grantOf("run", { capabilities: [runAgent, mayEscalate] })],
     tools: [noteTool()],
@@ -291,9 +291,9 @@ test("tools are looked at again when a grant went between the list and the admis
   expect(given[0]?.turn.tools).toStrictEqual([]);
 });
 
-test("tools are looked at again when a grant ended between the list and the admission", async () => {
+test("tools are checked again when a grant ended between the list and the admission", async () => {
   const ending = grantOf("ending", { constraints: { expiresAt: "2026-01-01T12:05:00Z" } });
-  const { run, given } = keeping();
+  const { run, given } = recordingRun();
   const grants = [ending, grantOf("run", { capabilities: [runAgent] })];
   const world = turnWorldOf(run, { grants, tools: [noteTool()] });
   const context = contextOf({ enabledToolNamespaces: ["files", "service"] });

@@ -9,7 +9,7 @@ import {
   requestFor,
   type Exchange,
 } from "../../test/http.ts";
-import { keptWorldOf, turnRequest } from "../../test/kept-turns.ts";
+import { journaledWorldOf, turnRequest } from "../../test/journaled-turns.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
 const basePath = "/api/turnpike";
@@ -68,7 +68,7 @@ describe("a turn below a base path", () => {
   ]) {
     test(`has its prefix in its location, and is found there: ${name}`, async () => {
       const id = "a/b?c%2F ä";
-      const { handler } = keptWorldOf({ basePath });
+      const { handler } = journaledWorldOf({ basePath });
       const request = { ...start, body: turnRequest(id) };
       const response = await handler(requestFor(request, { headers: { prefer: "respond-async", ...headers } }));
       const location = response.headers.get("location") ?? "";
@@ -80,7 +80,7 @@ describe("a turn below a base path", () => {
   }
 
   test("is listed, followed and cancelled there, and its query is read", async () => {
-    const { handler } = keptWorldOf({ basePath });
+    const { handler } = journaledWorldOf({ basePath });
     await handler(requestFor(start, { headers: { prefer: "respond-async" } }));
     const answered = async (method: string, path: string) =>
       answerOf(await handler(requestFor({ method, path: `${basePath}${path}` })));

@@ -1,7 +1,7 @@
 import type { Reply } from "./reply.ts";
 import type { ServiceRoute } from "./service-call.ts";
 
-/** The same routes below a prefix: they are found there, and their links lead there. Throws when the prefix is no path. */
+/** The same routes below a prefix, with links that have the prefix too. Throws when the prefix is no path. */
 export function routesBelow(basePath: string, rows: readonly ServiceRoute[]): readonly ServiceRoute[] {
   const base = checkBasePath(basePath);
   if (base === "") return rows;
@@ -13,7 +13,7 @@ export function routesBelow(basePath: string, rows: readonly ServiceRoute[]): re
   }));
 }
 
-/** The prefix without a slash at its end. It is compared byte for byte, so it has to be as URLs write it. */
+/** The prefix without a slash at its end. It is compared byte for byte, so it has to have the form that it has in URLs. */
 function checkBasePath(given: string): string {
   const isPath = typeof given === "string" && (given === "" || isUrlPath(given));
   if (!isPath) {
@@ -23,7 +23,7 @@ function checkBasePath(given: string): string {
   return given.endsWith("/") ? given.slice(0, -1) : given;
 }
 
-/** False for whatever a URL would write in another way: dots as segments, queries, spaces, braces, letters beyond ASCII. */
+/** False for a path that a URL would change: with segments of dots, a query, spaces, braces or letters beyond ASCII. */
 function isUrlPath(path: string): boolean {
   return !path.includes("//") && new URL(path, "http://host").pathname === path;
 }

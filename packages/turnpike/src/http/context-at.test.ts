@@ -11,7 +11,7 @@ describe("the context of another request of the same caller", () => {
     ["without authority", withoutAuthority],
     ["of an execution", contextOf({ executionId: "execution-1" })],
   ] as const) {
-    test(`has everything of the first but its moment and its trace: ${name}`, () => {
+    test(`has everything of the first but its instant and its trace: ${name}`, () => {
       const accepted = acceptContext(given, "optional");
       const context = contextAt(accepted, later, "trace-2");
       expect(context).toEqual({ ...given, now: later.toISOString(), traceId: "trace-2" });

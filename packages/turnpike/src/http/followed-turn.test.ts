@@ -1,6 +1,14 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { requestFor } from "../../test/http.ts";
-import { eventOf, eventsOf, keptWorldOf, keyOf, resultOf, turnRequest, type KeptWorld } from "../../test/kept-turns.ts";
+import {
+  eventOf,
+  eventsOf,
+  journaledWorldOf,
+  keyOf,
+  resultOf,
+  turnRequest,
+  type JournaledWorld,
+} from "../../test/journaled-turns.ts";
 import { listenersOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import type { TurnJournal } from "../runtime/index.ts";
@@ -23,15 +31,15 @@ function writtenToEnd(from: number, to: number): string {
   return `${told.join("")}event: turn.result\ndata: ${JSON.stringify(resultOf("turn-1", to))}\n\n`;
 }
 
-async function startedWorld(options: Parameters<typeof keptWorldOf>[0] = {}): Promise<KeptWorld> {
-  const world = keptWorldOf(options);
+async function startedWorld(options: Parameters<typeof journaledWorldOf>[0] = {}): Promise<JournaledWorld> {
+  const world = journaledWorldOf(options);
   await world.handler(requestFor(start, { headers: { prefer: "respond-async" } }));
   return world;
 }
 
 /** Follows a turn, chunk by chunk. */
 async function followed(
-  world: Pick<KeptWorld, "handler">,
+  world: Pick<JournaledWorld, "handler">,
   request: Request = requestFor(events, { headers: { accept } }),
 ) {
   const response = await world.handler(request);
@@ -72,7 +80,7 @@ for (const after of [-1, 0, 2, 3, 9]) {
   });
 }
 
-test("events come as they are kept, also after the turn has waited", async () => {
+test("events come as they are stored, also after the turn has waited", async () => {
   const world = await startedWorld();
   const turn = world.played("turn-1");
   const { read } = await followed(world);
@@ -108,7 +116,7 @@ test("a turn that waits stays open, with a comment every 15 seconds", async () =
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a caller who goes away after a silence, while nobody reads, is no failure", async () => {
+test("a caller who goes away after a silence, while the stream is not read, is no failure", async () => {
   const world = await startedWorld();
   const caller = new AbortController();
   const { read } = await followed(world, requestFor(events, { headers: { accept }, signal: caller.signal }));
@@ -131,7 +139,7 @@ test("closing the stream leaves the turn alone, and ends the reading", async () 
   await read();
   await reader.cancel("enough");
   expect([leaves, listenersOf(request.signal)]).toEqual(["enough", 0]);
-  expect(world.played("turn-1").pen.stop.aborted).toBe(false);
+  expect(world.played("turn-1").writer.stop.aborted).toBe(false);
   await world.played("turn-1").end();
   expect(await world.journal.find(keyOf("turn-1"))).toMatchObject({ status: "succeeded" });
   expect(world.told).toEqual([]);
@@ -162,7 +170,7 @@ for (const isReading of [true, false]) {
     const outcome = await (reading ?? read()).catch((error: Error) => error.message);
     expect(outcome).toBe(isReading ? "gone" : undefined);
     expect(world.told).toEqual([]);
-    expect(world.played("turn-1").pen.stop.aborted).toBe(false);
+    expect(world.played("turn-1").writer.stop.aborted).toBe(false);
     expect(listenersOf(request.signal)).toBe(0);
   });
 }
@@ -187,7 +195,7 @@ test("a reader who stops reading takes no more out of the journal", async () => 
   const { read } = await followed(world);
   await read();
   await read();
-  // Time enough for whoever reads ahead.
+  // Time enough for a client that reads ahead.
   await settled();
   expect(taken).toBe(2);
 });
@@ -222,7 +230,7 @@ test("a stream whose events end before the turn ends without a result, so that i
 });
 
 test("a turn that is started without its caller and streamed survives its connection", async () => {
-  const world = keptWorldOf();
+  const world = journaledWorldOf();
   const caller = new AbortController();
   const headers = { accept, prefer: "respond-async" };
   const { response, read, reader } = await followed(world, requestFor(start, { headers, signal: caller.signal }));
@@ -241,14 +249,14 @@ test("a turn that is started without its caller and streamed survives its connec
   expect(await read()).toBe(written(eventOf("turn-1", 0)));
   await reader.cancel();
   caller.abort();
-  expect([turn.options.signal, turn.pen.stop.aborted]).toEqual([undefined, false]);
+  expect([turn.options.signal, turn.writer.stop.aborted]).toEqual([undefined, false]);
   await turn.emit(2);
   await turn.end();
   const again = await world.handler(requestFor(events, { headers: { accept, "last-event-id": "0" } }));
   expect(await again.text()).toBe(writtenToEnd(1, 2));
 });
 
-/** Whatever can go on by itself has gone on. */
+/** Everything that can continue by itself has done so. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

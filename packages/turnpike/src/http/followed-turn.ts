@@ -3,7 +3,7 @@ import { eventText, resultText, silenceBytes, silenceMs } from "./turn-stream.ts
 
 const encoder = new TextEncoder();
 
-/** What is followed, and from where. */
+/** The turn that is followed, and after which event. */
 export interface FollowedTurn {
   journal: TurnJournal;
   key: TurnKey;
@@ -11,8 +11,8 @@ export interface FollowedTurn {
 }
 
 /**
- * A turn of the journal as server-sent events: from the cursor on, then as they come, and its result. Closing the stream
- * stops the reading and nothing else. Nothing is read ahead of the reader, so a slow one costs no memory.
+ * Streams a turn of the journal as server-sent events: the events after the cursor, later ones as they come, and the result.
+ * Closing the stream only stops the reading. Nothing is read ahead, so that a slow reader costs no memory.
  */
 export function followTurn(
   turn: FollowedTurn,
@@ -44,7 +44,7 @@ export function followTurn(
           stream.close();
         } catch (error) {
           caller.removeEventListener("abort", onCallerAbort);
-          // Somebody who left is no failure.
+          // A reader that disconnects is no failure.
           if (!reading.signal.aborted) onFailure(error);
           throw error;
         }
@@ -57,12 +57,12 @@ export function followTurn(
 
 async function* textsOf({ journal, key, after }: FollowedTurn, signal: AbortSignal): AsyncGenerator<string, void> {
   for await (const event of journal.follow(key, after, signal)) yield eventText(event);
-  // A journal that is closed ends its events before the turn has ended: whoever follows asks again, and goes on.
+  // A journal that is closed ends its events before the turn has ended. The client then reconnects and continues.
   const result = (await journal.find(key))?.result;
   if (result !== undefined) yield resultText(result);
 }
 
-/** What comes next, unless nothing comes for so long that something has to be said. */
+/** The next event, or `silence` when none comes in time, so that a comment has to be sent. */
 async function withinSilence<T>(next: Promise<T>): Promise<T | "silence"> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<"silence">((resolve) => {

@@ -30,7 +30,7 @@ const strangers: Pick<Exchange, "method" | "path" | "body">[] = [
 ];
 for (const exchange of strangers) {
   const { method, path } = exchange;
-  test(`someone who is not let in learns nothing from ${method} ${path} with ${JSON.stringify(exchange.body)}`, async () => {
+  test(`a caller who is not admitted learns nothing from ${method} ${path} with ${JSON.stringify(exchange.body)}`, async () => {
     const { handler, events } = httpWorldOf({
       context: () => Promise.reject(new ServiceHttpError(401, "who_are_you", "Say who you are.")),
     });
@@ -124,12 +124,12 @@ test("256 namespaces, some of them twice, are a legal context", async () => {
 for (const name of ["authorize", "executeTurn", "reach"] as const) {
   test(`what ${name} gets is a frozen copy, and the host's own context stays the host's`, async () => {
     const seen: AccessContext[] = [];
-    const keep = (context: unknown): Promise<never> => {
+    const capture = (context: unknown): Promise<never> => {
       seen.push(context as AccessContext);
       return Promise.resolve(untyped<never>({}));
     };
     const own = structuredClone(contextOf());
-    const { handler } = httpWorldOf({ api: { [name]: keep }, context: () => Promise.resolve(own) });
+    const { handler } = httpWorldOf({ api: { [name]: capture }, context: () => Promise.resolve(own) });
     await handler(requestFor(exchanges[name]));
     own.enabledToolNamespaces.push("mail");
 

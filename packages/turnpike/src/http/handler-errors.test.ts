@@ -172,7 +172,7 @@ function cycle(): object {
 
 const { listTools, listToolNamespaces, updateToolNamespaces } = exchanges;
 const outage: HttpWorldOptions = { kernel: { source: { load: fails } } };
-const noTrail: HttpWorldOptions = { kernel: { audit: refusingAudit(() => true) } };
+const noAuditLog: HttpWorldOptions = { kernel: { audit: refusingAudit(() => true) } };
 const auditUnavailable = errorAnswer(
   503,
   "audit_unavailable",
@@ -203,16 +203,16 @@ for (const row of [
   {
     name: "a patch that cannot be recorded",
     exchange: updateToolNamespaces,
-    options: noTrail,
+    options: noAuditLog,
     answer: auditUnavailable,
   },
   {
     name: "namespaces that cannot be recorded",
     exchange: listToolNamespaces,
-    options: noTrail,
+    options: noAuditLog,
     answer: auditUnavailable,
   },
-  { name: "tools that cannot be recorded", exchange: listTools, options: noTrail, answer: auditUnavailable },
+  { name: "tools that cannot be recorded", exchange: listTools, options: noAuditLog, answer: auditUnavailable },
   { name: "tools without a grant source", exchange: listTools, options: outage, answer: authorityUnavailable },
   {
     name: "tools without a usage store that counts",

@@ -82,7 +82,7 @@ const answers: (Pick<Exchange, "method" | "path" | "body"> & { accept?: string; 
 for (const { accept, type = "application/json", ...exchange } of answers) {
   const asked = accept === undefined ? "" : ` that accepts ${accept}`;
   const body = JSON.stringify(exchange.body)?.slice(0, 20) ?? "nothing";
-  test(`${exchange.method} ${exchange.path} with ${body}${asked} is answered in ${type}, which nobody may store`, async () => {
+  test(`${exchange.method} ${exchange.path} with ${body}${asked} is answered in ${type}, which no cache may store`, async () => {
     const { handler } = httpWorldOf();
     const { headers } = await handler(requestFor(exchange, { headers: accept === undefined ? {} : { accept } }));
     expect([headers.get("content-type"), headers.get("cache-control")]).toStrictEqual([type, "no-store"]);
@@ -94,7 +94,7 @@ for (const row of [
   { name: "a context that is not valid", options: { context: () => Promise.resolve(untyped<never>({})) } },
   { name: "a host that breaks", options: { context: () => Promise.reject(new Error("broken")) } },
 ]) {
-  test(`${row.name} is answered in JSON, which nobody may store`, async () => {
+  test(`${row.name} is answered in JSON, which no cache may store`, async () => {
     const { headers } = await httpWorldOf(row.options).handler(requestFor(exchanges.reach));
     expect([headers.get("content-type"), headers.get("cache-control")]).toStrictEqual(["application/json", "no-store"]);
   });

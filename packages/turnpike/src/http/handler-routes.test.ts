@@ -92,7 +92,7 @@ const refusals: (Exchange & { name: string; options?: Parameters<typeof httpWorl
     },
   },
   {
-    name: "a message to somebody else",
+    name: "a message to another agent",
     method: "POST",
     path: "/v1/messages",
     body: { ...message, receiver: { kind: "human", userId: "carol" } },
@@ -240,8 +240,8 @@ for (const path of ["/v1/tools?", "/v1/tools?limit=1", "/v1/tools?x=/v1/turns", 
 }
 
 for (const method of ["GET", "HEAD"]) {
-  test(`${method} /health asks nobody who is calling`, async () => {
-    const { handler, resolved } = httpWorldOf({ context: () => Promise.reject(new Error("nobody is let in")) });
+  test(`${method} /health does not ask who is calling`, async () => {
+    const { handler, resolved } = httpWorldOf({ context: () => Promise.reject(new Error("no caller is admitted")) });
     const response = await handler(requestFor({ method, path: "/health?deep=1" }));
     expect([response.status, Object.fromEntries(response.headers), await response.text()]).toStrictEqual([
       200,

@@ -19,17 +19,27 @@ import { toHttpError } from "./to-http-error.ts";
 /** What a host hands to `createServiceHandler`. */
 export interface ServiceHandlerOptions {
   api: ServiceApi;
-  /** Keeps what turns do: with it there are routes to start a turn, leave it, look at it, follow it and cancel it. */
+  /** Stores what turns do. With it the service has routes to start a turn, read its state, follow it and cancel it. */
   journal?: TurnJournal;
   /** Authenticates the request and builds the context it acts in. Throw a `ServiceHttpError` to refuse it. */
   resolveContext(request: Request): Promise<DiscoveryContext>;
-  /** Where the routes are, such as `/api/turnpike`, when they are not at the root; in its URL form, as it is in requests. */
+  /** The path below which the routes are, such as `/api/turnpike`, in its URL form. The root by default. */
   basePath?: string;
-  /** Told once about each request-level error; whatever it does, the answer stays the same. */
+  /** Called once for each request-level error. It cannot change the answer. */
   onError?(error: unknown, request: Request, requestId: string): void | Promise<void>;
 }
 
-/** Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. Throws for a `basePath` that is no path. */
+/**
+ * Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. Throws for a `basePath` that is no path.
+ *
+ * @example
+ * import { createServiceHandler, type ServiceApi } from "turnpike/http";
+ *
+ * const api = {} as ServiceApi; // createServiceApi({ kernel, turns })
+ * const handle = createServiceHandler({ api, resolveContext: () => Promise.resolve(context) });
+ * const response = await handle(new Request("https://example.com/health"));
+ * console.log(response.status, await response.json()); // 200 { status: 'ok', protocolVersion: '1' }
+ */
 export function createServiceHandler(options: ServiceHandlerOptions): (request: Request) => Promise<Response> {
   const router = createRouter(routesBelow(options.basePath ?? "", serviceRoutes(options.api, options.journal)));
   return async (request) => {
@@ -52,7 +62,7 @@ async function answer(
   const path = pathOf(request.url);
   const route = router.find(request.method, path);
   const authority = route?.authority ?? "optional";
-  const context = authority === "none" ? nobody : acceptContext(await host.resolveContext(request), authority);
+  const context = authority === "none" ? noContext : acceptContext(await host.resolveContext(request), authority);
   if (route === undefined) throw router.refusal(path);
   const body = route.request && (await readBody(request, route.request));
   return route.answer({
@@ -66,10 +76,17 @@ async function answer(
   });
 }
 
-/** Stands where a route looks at no context. */
-const nobody = Object.freeze({}) as AccessContext;
+/** For routes that read no context. */
+const noContext = Object.freeze({}) as AccessContext;
 
-/** The one place where a context is checked and frozen; throws `invalid_access_context`. */
+/**
+ * The one place where a context is checked and frozen; throws `invalid_access_context`.
+ *
+ * @example
+ * import { acceptContext } from "turnpike/http";
+ *
+ * console.log(Object.isFrozen(acceptContext(context, "required"))); // true
+ */
 export function acceptContext(resolved: DiscoveryContext, authority: "required" | "optional"): AccessContext {
   const accepted = accept(DiscoveryContextSchema, resolved);
   if (!accepted.ok) throw invalidContext(`The access context does not fit the contract: ${accepted.message}`);
@@ -80,12 +97,19 @@ export function acceptContext(resolved: DiscoveryContext, authority: "required" 
 }
 
 /**
- * The context of another request of the same caller: of what `acceptContext` returned, only the moment and the trace are
- * new, and checked.
+ * The context of another request of the same caller. Only the instant and the trace differ from the result of `acceptContext`, so
+ * only they are checked.
+ *
+ * @example
+ * import { acceptContext, contextAt } from "turnpike/http";
+ *
+ * const accepted = acceptContext(context, "required");
+ * const next = contextAt(accepted, new Date("2026-01-02T00:00:00Z"), "trace-2");
+ * console.log(next.now, next.traceId); // 2026-01-02T00:00:00.000Z trace-2
  */
 export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string): DiscoveryContext {
   const { actor, authority, enabledToolNamespaces, executionId, namespaceId, owner, purpose } = accepted;
-  const { triedBy, askedBy } = accepted;
+  const { triedBy, askedBy, credential } = accepted;
   const at = timestampOf(now.getTime());
   // Written out: copying by spread costs more than all the rest here.
   const context: DiscoveryContext = { actor, enabledToolNamespaces, namespaceId, now: at, owner, purpose, traceId };
@@ -93,6 +117,7 @@ export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string
   if (executionId !== undefined) context.executionId = executionId;
   if (triedBy !== undefined) context.triedBy = triedBy;
   if (askedBy !== undefined) context.askedBy = askedBy;
+  if (credential !== undefined) context.credential = credential;
   const isChecked = isAccepted(DiscoveryContextSchema, accepted) && IdentifierSchema.safeParse(traceId).success;
   return isChecked ? markAccepted(DiscoveryContextSchema, context) : acceptContext(context, "optional");
 }
@@ -106,7 +131,7 @@ function refuse(error: ServiceHttpError, requestId: string): Response {
   try {
     return toResponse(errorReply(error, requestId), requestId);
   } catch {
-    // A host's headers that HTTP cannot carry do not keep the caller from an answer.
+    // The caller gets an answer even when HTTP cannot carry the host's headers.
     const { status, code, message } = error;
     return toResponse(errorReply(new ServiceHttpError(status, code, message), requestId), requestId);
   }

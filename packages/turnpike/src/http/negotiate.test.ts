@@ -18,7 +18,7 @@ for (const { prefer, isAsync } of [
   { prefer: 'note="a, respond-async"', isAsync: false },
   { prefer: 'note="a, respond-async, b"', isAsync: false },
 ]) {
-  test(`prefer: ${prefer} ${isAsync ? "starts a turn that goes on by itself" : "starts no such turn"}`, () => {
+  test(`prefer: ${prefer} ${isAsync ? "starts a turn that runs by itself" : "starts no such turn"}`, () => {
     expect(prefersAsync(prefer)).toBe(isAsync);
   });
 }

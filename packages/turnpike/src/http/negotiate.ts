@@ -1,6 +1,13 @@
 // What a request says about the form of its answer.
 
-/** Whether the header `accept` asks for a stream; a range with `q=0` says no. */
+/**
+ * Whether the header `accept` asks for a stream; a range with `q=0` says no.
+ *
+ * @example
+ * import { wantsStream } from "turnpike/http";
+ *
+ * console.log(wantsStream("text/event-stream"), wantsStream("application/json")); // true false
+ */
 export function wantsStream(accepted: string | null): boolean {
   return (accepted ?? "").split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());

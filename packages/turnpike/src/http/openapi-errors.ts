@@ -10,13 +10,13 @@ import {
 import { errorExamples, type ErrorExample, type RequestErrorCode } from "./openapi-examples.ts";
 import { schemaRef } from "./openapi-schemas.ts";
 
-/** What every response says about itself. */
+/** Headers that every response has. */
 export const responseHeaders: JsonObject = {
   "x-request-id": { $ref: "#/components/headers/RequestId" },
   "cache-control": { $ref: "#/components/headers/CacheControl" },
 };
 
-/** What may go wrong with every request that needs a context. */
+/** The errors of every request that needs a context. */
 const everywhere: readonly RequestErrorCode[] = [
   "permission_denied",
   "method_not_allowed",
@@ -25,7 +25,7 @@ const everywhere: readonly RequestErrorCode[] = [
   "invalid_access_context",
 ];
 
-/** Errors of operations whose answer has no room for a code, that take a query, or that know a request again. */
+/** Errors of single operations: those whose answer has no field for a code, that take a query, or that recognize a repeated request. */
 const ofItsOwn: Partial<Record<RouteName, readonly RequestErrorCode[]>> = {
   listTools: ["authority_unavailable", "audit_unavailable"],
   listToolNamespaces: ["audit_unavailable"],
@@ -62,7 +62,7 @@ export interface ErrorResponses {
   components(): JsonObject;
 }
 
-/** What the errors of some operations have in common. */
+/** Options for the errors of some operations. */
 export interface ErrorResponseOptions {
   /** What the names of the responses begin with. */
   prefix?: string;
@@ -72,7 +72,15 @@ export interface ErrorResponseOptions {
   headersOf?: Partial<Record<ErrorCode, JsonObject>>;
 }
 
-/** Collects the error responses of an API description. */
+/**
+ * Collects the error responses of an API description.
+ *
+ * @example
+ * import { describeErrors } from "turnpike/http";
+ *
+ * const errors = describeErrors();
+ * console.log(Object.keys(errors.of(["not_found"]))); // [ '404' ]
+ */
 export function describeErrors({ prefix = "", headers, headersOf }: ErrorResponseOptions = {}): ErrorResponses {
   const known = new Map<string, JsonObject>();
   const ownHeaders: Partial<Record<ErrorCode, JsonObject>> = {

@@ -60,7 +60,7 @@ for (const [key, { path }] of Object.entries(operationExamples.listTurnEvents)) 
   });
 }
 
-test("a turn that goes on without its caller answers with where it is", async () => {
+test("a turn that runs without its caller answers with where it is", async () => {
   const { request, prefer } = operationExamples.executeTurn["async"] ?? {};
   const body = JSON.stringify(request);
   const { headers } = await answerOf("executeTurn async", { method: "POST", path: "/v1/turns", body, prefer });

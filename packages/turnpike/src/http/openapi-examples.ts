@@ -155,7 +155,7 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
       },
     },
     approval: {
-      summary: "A call that needs a person's yes. The same call works once somebody said yes.",
+      summary: "A call that needs a person's approval. The same call works once it is approved.",
       request: {
         id: "call-4",
         tool: "payments.pay",
@@ -171,10 +171,10 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
         completedAt: "2026-01-15T09:30:00.000Z",
         error: {
           code: "approval_required",
-          message: "A grant covers the act once a person has said yes to it.",
+          message: "A grant covers the act once a person has approved it.",
           retryable: true,
           details: {
-            escalationId: "question-1",
+            escalationId: "escalation-1",
             requestHash: "c4ad192778913be0771c887a93d2ac6be7b3f5354fc8136b03e1ea47ee0ad23a",
             expiresAt: "2026-01-16T09:30:00.000Z",
           },
@@ -336,7 +336,7 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
     response: {
       error: {
         code: "replay_interrupted",
-        message: "The result of this request is not kept any more.",
+        message: "The result of this request is no longer stored.",
         requestId: "request-1",
       },
     },

@@ -1,7 +1,7 @@
 import type { JsonObject, RouteName } from "../contracts/index.ts";
 import { responseHeaders } from "./openapi-errors.ts";
 
-/** What a request may say besides its body, by name. */
+/** The parameters of requests, by name. */
 export const parameters: JsonObject = {
   RequestId: {
     name: "x-request-id",
@@ -15,7 +15,7 @@ export const parameters: JsonObject = {
     name: "prefer",
     in: "header",
     description:
-      "`respond-async` starts a turn that goes on without its caller. Other preferences are ignored, and so is this one where the host keeps no journal of turns.",
+      "`respond-async` starts a turn that goes on without its caller. Other preferences are ignored, and so is this one where the host has no journal of turns.",
     schema: { type: "string" },
     example: "respond-async",
   },
@@ -60,7 +60,7 @@ export const parameters: JsonObject = {
   },
 };
 
-/** What the headers of responses say, by name. */
+/** The headers of responses, by name. */
 export const headers: JsonObject = {
   RequestId: {
     description: "The id of the request: the caller's, or a fresh one.",
@@ -114,7 +114,7 @@ export function parametersOf(name: RouteName): JsonObject[] {
   return names.map((parameter) => ({ $ref: `#/components/parameters/${parameter}` }));
 }
 
-/** References to the headers of an answer that is none of an error. */
+/** References to the headers of an answer without an error. */
 export function successHeaders(name: RouteName, status: 200 | 202): JsonObject {
   if (name !== "executeTurn") return responseHeaders;
   const own: JsonObject =

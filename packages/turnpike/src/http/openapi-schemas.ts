@@ -4,9 +4,13 @@ import { jsonSchemasOf, nameVariants } from "../internal/index.ts";
 
 const prefix = "#/components/schemas/";
 
+// The generator orval makes a type `ReachResult` for the operation `reach`, so no component may have that name.
+const { ReachResultSchema: ReachAnswerSchema, ...others } = contracts;
+const exported = { ...others, ReachAnswerSchema };
+
 /** A reference to the component of a schema that the contracts export. */
 export function schemaRef(schema: contracts.Route["response"]): JsonObject {
-  const name = Object.entries(contracts).find(([, exported]) => exported === schema)?.[0];
+  const name = Object.entries(exported).find(([, known]) => known === schema)?.[0];
   if (name === undefined) throw new TypeError("A route uses a schema that the contracts do not export.");
   return { $ref: `${prefix}${name.replace(/Schema$/, "")}` };
 }
@@ -14,7 +18,7 @@ export function schemaRef(schema: contracts.Route["response"]): JsonObject {
 /** The schemas that requests and responses are made of, sorted by name: those that a route refers to, directly or not. */
 export function schemaComponents(): Record<string, JsonObject> {
   const all: Record<string, JsonObject> = {
-    ...nameVariants(jsonSchemasOf(contracts, prefix), prefix),
+    ...nameVariants(jsonSchemasOf(exported, prefix), prefix),
     JsonValue: jsonValue,
   };
   const used = new Set<string>();
@@ -28,7 +32,7 @@ export function schemaComponents(): Record<string, JsonObject> {
   return Object.fromEntries([...used].toSorted().map((name) => [name, described(name, all[name] ?? {})]));
 }
 
-/** Written out, because generators take a schema that says nothing for an object. */
+/** Written out, because generators read an empty schema as an object. */
 const jsonValue: JsonObject = {
   anyOf: [
     { type: "string" },
@@ -59,7 +63,7 @@ function described(name: string, schema: JsonObject): JsonObject {
   return description === undefined ? shown : { description, ...shown };
 }
 
-/** An enum of numbers and texts as a choice between constants: generators name the entries of an enum, and `1` and `"1"` alike. */
+/** Writes an enum of numbers and texts as a choice between constants, because generators give the entries `1` and `"1"` the same name. */
 function oneKindEach({ enum: values, ...schema }: JsonObject): JsonObject {
   const kinds = (values as JsonValue[] | undefined)?.map((value) => ({ type: typeof value, const: value })) ?? [];
   if (new Set(kinds.map(({ type }) => type)).size > 1) return { ...schema, anyOf: kinds };
@@ -76,7 +80,7 @@ const schemaTexts: Readonly<Record<string, string>> = {
   Capability: "What may be done where.",
   Constraints: "Conditions on authority; each narrows, none widens. `notBefore` is not after `expiresAt`.",
   ErrorObject: "Why a result is `denied`, `failed` or `cancelled`. Codes are open-ended; `retryable` is a hint.",
-  Escalation: "A question to the owner that a turn ended with. Nothing inside a turn can answer it.",
+  Escalation: "An escalation to the owner that a turn ended with. Nothing inside a turn can answer it.",
   Health: "The service is up.",
   Identifier: "1-256 characters, not only white space. Compared as it is, never trimmed.",
   JsonObject: "A JSON object: no `__proto__` key, at most 64 levels of nesting.",
@@ -91,8 +95,8 @@ const schemaTexts: Readonly<Record<string, string>> = {
   PrincipalRef: "Someone who acts, owns, issues, sends, receives or reviews.",
   Provenance: "Where a message comes from.",
   Purpose: "The declared reason of an act, matched exactly.",
+  ReachAnswer: "Everywhere the caller may act, or why that cannot be said.",
   ReachEntry: "One place where the caller may act right now, and how.",
-  ReachResult: "Everywhere the caller may act, or why that cannot be said.",
   RequestError: "The body of every HTTP error. Codes are open-ended.",
   ResourceOperationRequest: "One act on one resource, to be carried out. The context is never the caller's to bring.",
   ResourceRef: "A place; without an owner it is that of the owner the caller acts for.",
@@ -112,7 +116,7 @@ const schemaTexts: Readonly<Record<string, string>> = {
     "Limits of a turn. Left out, `maxSteps` is 16, `maxToolCalls` is `maxSteps` and `timeoutMs` is 120000, unless the host says otherwise.",
   TurnRequest: "One bounded agent turn to run.",
   TurnResult: "How a turn ended, with all of its events.",
-  TurnState: "Where a turn is: with its question while it waits, with its result once it has ended.",
+  TurnState: "The state of a turn: with its escalation while it waits, with its result once it has ended.",
   TurnStatus: "A turn runs, waits for an answer, or has ended as its result says.",
   Version: "The version of the protocol, as a number or as text. A result repeats the form its request used.",
 };

@@ -1,6 +1,6 @@
 import type { RouteName } from "../contracts/index.ts";
 
-// What the API description says in words: one table for the operations, one for the shapes.
+// The texts of the API description: one table for the operations, one for the shapes.
 
 /** What a reader learns about one operation. */
 export interface OperationText {
@@ -19,7 +19,7 @@ export const introduction: string = `The gate that every agent turn, tool call, 
 
 **Codes are open-ended.** A host may answer with statuses and codes of its own, and later releases may add some: tolerate those you do not know.
 
-Paths are matched byte for byte, a trailing slash is another path, and a query string is ignored where no parameter is named. Everything but \`/health\` is authenticated before its path is looked at; after that, an unknown path is \`404 not_found\`.`;
+Paths are matched byte for byte, a trailing slash is another path, and a query string is ignored where no parameter is named. Everything but \`/health\` is authenticated before its path is read; after that, an unknown path is \`404 not_found\`.`;
 
 export const tags: Readonly<Record<OperationText["tag"], string>> = {
   Authority: "What the caller may do, and where.",
@@ -68,7 +68,7 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     tag: "Tools",
     summary: "Switch tool namespaces on and off",
     description:
-      "Applies a patch to the caller's selection of tool namespaces. Both lists are read as sets, `{}` changes nothing, and a name in both lists is `invalid_request`; unknown names are kept, because a namespace may appear later.",
+      "Applies a patch to the caller's selection of tool namespaces. Both lists are read as sets, `{}` changes nothing, and a name in both lists is `invalid_request`; unknown names are stored, because a namespace may appear later.",
     answer: "The namespaces as they are after the patch.",
   },
   invokeTool: {
@@ -96,7 +96,7 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     tag: "Turns",
     summary: "Run an agent turn",
     description:
-      "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn. Where the host keeps a journal of turns, `prefer: respond-async` starts a turn that goes on without its caller, streamed or not; and the same request under the same id is answered with what became of it.",
+      "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn. Where the host has a journal of turns, `prefer: respond-async` starts a turn that goes on without its caller, streamed or not; and the same request under the same id is answered with what became of it.",
     answer:
       "How the turn ended: `succeeded`, `denied`, `failed`, `cancelled` or `escalated`, with all of its events. With `prefer: respond-async`, a turn that was started before and has ended: its state.",
   },
@@ -104,28 +104,28 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     tag: "Turns",
     summary: "List my turns",
     description:
-      "Lists the caller's own turns, the newest first. A turn is the caller's own when the same actor of the same tenant started it. Only where the host keeps a journal of turns.",
+      "Lists the caller's own turns, the newest first. A turn is the caller's own when the same actor of the same tenant started it. Only where the host has a journal of turns.",
     answer: "A page of turns; `next` asks for the page behind it.",
   },
   getTurn: {
     tag: "Turns",
     summary: "Where is this turn?",
     description:
-      "Says where a turn of the caller's own is: it runs, it waits for an answer, or it has ended. Somebody else's turn is `not_found`, like one that does not exist. Only where the host keeps a journal of turns.",
-    answer: "The turn: with its question while it waits, with its result once it has ended.",
+      "Says where a turn of the caller's own is: it runs, it waits for an answer, or it has ended. A turn of another caller is `not_found`, like one that does not exist. Only where the host has a journal of turns.",
+    answer: "The turn: with its escalation while it waits, with its result once it has ended.",
   },
   listTurnEvents: {
     tag: "Turns",
     summary: "What happened in this turn?",
     description:
-      "Gives the events of a turn of the caller's own from a cursor on. With `accept: text/event-stream` those that come are streamed behind them until the turn has ended; whoever reconnects with the last id they saw gets every later event once, in order. Closing the connection leaves the turn alone. Only where the host keeps a journal of turns.",
+      "Gives the events of a turn of the caller's own from a cursor on. With `accept: text/event-stream` those that come are streamed behind them until the turn has ended; a client that reconnects with the last id it saw gets every later event once, in order. Closing the connection leaves the turn alone. Only where the host has a journal of turns.",
     answer: "The events behind the cursor that there are by now.",
   },
   cancelTurn: {
     tag: "Turns",
     summary: "Cancel a turn",
     description:
-      "Asks for the end of a turn of the caller's own: it stops before its next step. Only where the host keeps a journal of turns.",
+      "Asks for the end of a turn of the caller's own: it stops before its next step. Only where the host has a journal of turns.",
     answer: "The turn had ended already, and nothing has changed.",
   },
 };

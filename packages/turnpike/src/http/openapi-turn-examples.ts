@@ -140,7 +140,7 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
       response: answered,
     },
     escalated: {
-      summary: "The assistant lacks authority and ends with a question to the owner.",
+      summary: "The assistant lacks authority and ends with an escalation to the owner.",
       request: {
         version: 1,
         executionId: "turn-2",

@@ -57,7 +57,7 @@ test("the document names the shape of every answer", () => {
   expect(Object.fromEntries(shapes)).toEqual({
     health: "Health",
     authorize: "AuthorizationDecision",
-    reach: "ReachResult",
+    reach: "ReachAnswer",
     listTools: "ToolCatalog",
     listToolNamespaces: "NamespaceCatalog",
     updateToolNamespaces: "NamespaceCatalog",
@@ -148,7 +148,7 @@ test("the document names each code of request-level errors, under its own status
   expect([...seen].toSorted()).toEqual(http.map(([code]) => code).toSorted());
 });
 
-test("the document leaves title, version, servers and security to the host, and keeps /health open", () => {
+test("the document leaves title, version, servers and security to the host, and leaves /health open", () => {
   expect(document).toMatchObject({
     openapi: "3.1.0",
     info: { title: "Turnpike", version: "1" },
@@ -176,7 +176,7 @@ test("the document is the same each time and belongs to its caller", () => {
 
 test("the document is the recorded one", async () => {
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(
-    "../../../../tests/__snapshots__/openapi.json",
+    "../../../../tests/architecture/__snapshots__/openapi.json",
   );
 });
 

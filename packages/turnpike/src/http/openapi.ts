@@ -5,7 +5,7 @@ import { schemaComponents, schemaRef } from "./openapi-schemas.ts";
 import { headers, parameters, parametersOf, successHeaders } from "./openapi-parameters.ts";
 import { acceptedTexts, introduction, operationTexts, streamText, tags } from "./openapi-texts.ts";
 
-/** What only the host knows about its API. */
+/** The parts of the description that the host gives. */
 export interface OpenApiOptions {
   title?: string;
   version?: string;
@@ -16,7 +16,14 @@ export interface OpenApiOptions {
   security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
-/** The OpenAPI 3.1 description of the whole HTTP surface. Each call makes a document of its own. */
+/**
+ * The OpenAPI 3.1 description of the whole HTTP surface. Each call makes a document of its own.
+ *
+ * @example
+ * import { openApiDocument } from "turnpike/http";
+ *
+ * console.log(Object.keys(openApiDocument({ title: "Notes" })).includes("paths")); // true
+ */
 export function openApiDocument(options: OpenApiOptions = {}): object {
   const { title = "Turnpike", version = "1", servers = [{ url: "/" }], securitySchemes, security } = options;
   const errors = describeErrors();
@@ -35,7 +42,7 @@ export function openApiDocument(options: OpenApiOptions = {}): object {
       ...(securitySchemes && { securitySchemes }),
     },
   };
-  // Written and read once: no two documents, and no two places in one, share an object.
+  // Serialized and parsed, so that no two documents, and no two places in one, share an object.
   return JSON.parse(JSON.stringify(document)) as object;
 }
 
@@ -106,7 +113,7 @@ function jsonContent(name: RouteName, answered: 200 | 202): JsonObject {
   return { "application/json": { schema, examples: Object.fromEntries(examples) } };
 }
 
-/** A turn that was started before, to go on without its caller, is answered with its state also when it has ended. */
+/** A repeated request for an asynchronous turn is answered with its state, also when the turn has ended. */
 const turnAnswer: JsonObject = {
   description: "How a turn ended; or where it is, when it was started to go on without its caller.",
   anyOf: [schemaRef(routes.executeTurn.response), schemaRef(TurnStateSchema)],
@@ -124,7 +131,7 @@ function streamContent(name: "executeTurn" | "listTurnEvents"): JsonObject {
   return { schema: { type: "string", description: streamText }, examples: Object.fromEntries(examples) };
 }
 
-/** A turn result as its stream tells it. The events of a turn have its result behind them. */
+/** A turn result as a stream: the events of the turn, and then its result. */
 function streamed(answer: JsonValue): string {
   const { events } = answer as { events: JsonObject[] };
   const told = events.map(

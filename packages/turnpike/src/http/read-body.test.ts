@@ -229,7 +229,7 @@ test("an empty patch is a legal no-op", async () => {
   });
 });
 
-test("a body that is read by nobody is not asked for", async () => {
+test("a body that is not needed is not read", async () => {
   const { handler } = httpWorldOf();
   const request = requestFor({ method: "PUT", path: "/v1/reach", body: "not JSON" });
   expect((await handler(request)).status).toBe(405);

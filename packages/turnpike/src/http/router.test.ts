@@ -32,7 +32,7 @@ test("a path that is not known is 404, and one that is names its verbs with 405"
   });
 });
 
-test("two rows at one place are a mistake of whoever wrote the table", () => {
+test("two rows at one place are a mistake in the table", () => {
   expect(() => createRouter([...rows, { method: "GET", path: "/b" }])).toThrow("Two routes are at GET /b.");
 });
 
@@ -43,7 +43,7 @@ const patterns = [
   { method: "POST", path: "/turns/{id}/cancel" },
 ];
 
-test("a segment in braces stands for any value, and no other segment does", () => {
+test("a segment in braces matches any value, and no other segment does", () => {
   const router = createRouter(patterns);
   expect(router.find("GET", "/turns")).toBe(patterns[0]);
   for (const id of ["a", "%2F", "a%20b", "events", "{id}", "..", "%F0%9F%9A%AA"]) {

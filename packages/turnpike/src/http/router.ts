@@ -1,6 +1,6 @@
 import { ServiceHttpError } from "./service-http-error.ts";
 
-/** What a route is found by. A segment of the path in braces, such as `{executionId}`, stands for any value. */
+/** The verb and path of a route. A segment of the path in braces, such as `{executionId}`, matches any value. */
 export interface RouteRow {
   method: string;
   path: string;
@@ -10,11 +10,20 @@ export interface RouteRow {
 export interface Router<Row extends RouteRow> {
   /** The row; undefined when there is none. */
   find(method: string, path: string): Row | undefined;
-  /** Why there is none: `404` for a path that is not known, `405` for one that is. */
+  /** The error when there is no row: `404` for an unknown path, `405` for a known one. */
   refusal(path: string): ServiceHttpError;
 }
 
-/** Indexes a route table. Throws when two rows have the same verb and path. */
+/**
+ * Indexes a route table. Throws when two rows have the same verb and path.
+ *
+ * @example
+ * import { createRouter } from "turnpike/http";
+ *
+ * const router = createRouter([{ method: "GET", path: "/notes/{id}" }]);
+ * console.log(router.find("GET", "/notes/1")?.path); // /notes/{id}
+ * console.log(router.refusal("/notes/1").status); // 405
+ */
 export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router<Row> {
   const exact = new Map<string, Map<string, Row>>();
   const patterns = new Map<string, Map<string, Row>>();
@@ -38,7 +47,14 @@ export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router
   };
 }
 
-/** The first of these paths with braces that a path fits; undefined when it fits none. */
+/**
+ * The first of these paths with braces that a path fits; undefined when it fits none.
+ *
+ * @example
+ * import { patternOf } from "turnpike/http";
+ *
+ * console.log(patternOf(["/notes/{id}"], "/notes/1")); // /notes/{id}
+ */
 export function patternOf(patterns: readonly string[], path: string): string | undefined {
   return patterns.find((pattern) => fits(pattern, path));
 }
@@ -47,7 +63,14 @@ function fits(pattern: string, path: string): boolean {
   return pathParameters(pattern, path) !== undefined;
 }
 
-/** The decoded values of a path's segments in braces, by name; undefined when the path does not fit, or is encoded badly. */
+/**
+ * The decoded values of a path's segments in braces, by name; undefined when the path does not fit, or is encoded badly.
+ *
+ * @example
+ * import { pathParameters } from "turnpike/http";
+ *
+ * console.log(pathParameters("/notes/{id}", "/notes/a%20b")); // { id: 'a b' }
+ */
 export function pathParameters(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const expected = pattern.split("/");
   const segments = path.split("/", expected.length + 1);
@@ -78,7 +101,14 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** The path of a request's URL, without its query. */
+/**
+ * The path of a request's URL, without its query.
+ *
+ * @example
+ * import { pathOf } from "turnpike/http";
+ *
+ * console.log(pathOf("https://example.com/v1/reach?at=now")); // /v1/reach
+ */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const path = start === -1 ? "/" : url.slice(start);

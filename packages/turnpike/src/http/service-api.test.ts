@@ -17,10 +17,10 @@ import {
   untyped,
   worldOf,
 } from "../../test/deployment.ts";
-import { keeping, pluginOf, requestOf, typesOf } from "../../test/turns.ts";
+import { recordingRun, pluginOf, requestOf, typesOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import type { Kernel } from "../kernel/index.ts";
-import { createTurnExecutor, type TurnExecutionPort, type TurnPen } from "../runtime/index.ts";
+import { createTurnExecutor, type TurnExecutionPort, type RunWriter } from "../runtime/index.ts";
 import { createServiceApi, type ServiceApi } from "./service-api.ts";
 
 const grants = [grantOf("notes"), grantOf("run", { capabilities: [runAgent] })];
@@ -38,20 +38,20 @@ function overheard(kernel: Kernel): { kernel: Kernel; heard: { name: string; arg
   return { kernel: Object.fromEntries(listening) as Kernel, heard };
 }
 
-/** Turns that are kept and not run. */
-function keptTurns(): TurnExecutionPort & { kept: Parameters<TurnExecutionPort["execute"]>[] } {
-  const kept: Parameters<TurnExecutionPort["execute"]>[] = [];
+/** Turns that are recorded and not run. */
+function recordedTurns(): TurnExecutionPort & { recorded: Parameters<TurnExecutionPort["execute"]>[] } {
+  const recorded: Parameters<TurnExecutionPort["execute"]>[] = [];
   return {
-    kept,
+    recorded,
     execute(...args) {
-      kept.push(args);
-      return Promise.resolve(untyped({ status: "kept" }));
+      recorded.push(args);
+      return Promise.resolve(untyped({ status: "recorded" }));
     },
   };
 }
 
 test("the api has nine operations, and none that is for operators or executors", () => {
-  const api = createServiceApi({ kernel: worldOf().kernel, turns: keptTurns() });
+  const api = createServiceApi({ kernel: worldOf().kernel, turns: recordedTurns() });
   expect(Object.keys(api).toSorted()).toStrictEqual([
     "authorize",
     "executeTurn",
@@ -82,7 +82,7 @@ for (const { name, input } of operations) {
     const namespaceSettings = { applyUpdate: () => Promise.resolve(["files"]) };
     const world = worldOf({ grants, tools: [noteTool()], namespaceSettings });
     const { kernel, heard } = overheard(world.kernel);
-    const api = createServiceApi({ kernel, turns: keptTurns() });
+    const api = createServiceApi({ kernel, turns: recordedTurns() });
     const args = input === undefined ? [context, options] : [context, input, options];
     const call = (operation: unknown): Promise<unknown> =>
       (operation as (...args: readonly unknown[]) => Promise<unknown>)(...args);
@@ -96,30 +96,30 @@ for (const { name, input } of operations) {
 test("executeTurn lists the tools itself and hands them on with the context and the request", async () => {
   const world = worldOf({ grants, tools: [noteTool(), noteTool({ name: "mail.read" })] });
   const { kernel, heard } = overheard(world.kernel);
-  const turns = keptTurns();
+  const turns = recordedTurns();
   const watched = { ...options, onEvent: () => {} };
   const answer = await createServiceApi({ kernel, turns }).executeTurn(context, requestOf(), watched);
 
-  expect(answer).toStrictEqual({ status: "kept" });
+  expect(answer).toStrictEqual({ status: "recorded" });
   expect(heard).toStrictEqual([{ name: "listTools", args: [context, watched] }]);
   const tools = await world.kernel.listTools(context);
   expect(tools.map(({ name }) => name)).toStrictEqual(["files.read"]);
-  expect(turns.kept).toStrictEqual([[{ ...requestOf(), context, tools }, watched]]);
+  expect(turns.recorded).toStrictEqual([[{ ...requestOf(), context, tools }, watched]]);
 });
 
 test("a request that brings a context and tools has them replaced", async () => {
-  const turns = keptTurns();
+  const turns = recordedTurns();
   const api = createServiceApi({ kernel: worldOf({ grants, tools: [noteTool()] }).kernel, turns });
   const smuggled = { ...requestOf(), context: contextOf({ purpose: "theft" }), tools: [{ name: "files.burn" }] };
   await api.executeTurn(context, untyped(smuggled));
-  expect(turns.kept[0]?.[0].context).toBe(context);
-  expect(turns.kept[0]?.[0].tools?.map(({ name }) => name)).toStrictEqual(["files.read"]);
+  expect(turns.recorded[0]?.[0].context).toBe(context);
+  expect(turns.recorded[0]?.[0].tools?.map(({ name }) => name)).toStrictEqual(["files.read"]);
 });
 
 test("the runtime is offered the tools of GET /v1/tools, and no provider is asked twice for a turn", async () => {
   const provider = providerOf("mcp", ["mail"], () => Promise.resolve([noteTool({ name: "mail.read" })]));
   const { kernel } = worldOf({ grants, tools: [noteTool()], toolProviders: [provider] });
-  const { run, given } = keeping();
+  const { run, given } = recordingRun();
   const api = createServiceApi({ kernel, turns: createTurnExecutor({ kernel, runtime: pluginOf(run) }) });
   const both = contextOf({ enabledToolNamespaces: ["files", "mail"] });
   expect(await api.executeTurn(both, requestOf())).toMatchObject({ status: "succeeded" });
@@ -128,18 +128,18 @@ test("the runtime is offered the tools of GET /v1/tools, and no provider is aske
   expect(await api.listTools(both)).toStrictEqual(given[0]?.turn.tools);
 });
 
-test("executeTurn lists no tools for a turn that goes on: its admission says what it is offered", async () => {
+test("executeTurn lists no tools for a turn that runs without its caller: its admission says what it is offered", async () => {
   const { kernel, heard } = overheard(worldOf({ grants, tools: [noteTool()] }).kernel);
-  const turns = keptTurns();
-  const goingOn = { pen: {} as TurnPen };
+  const turns = recordedTurns();
+  const goingOn = { writer: {} as RunWriter };
   await createServiceApi({ kernel, turns }).executeTurn(context, requestOf(), goingOn);
   expect(heard).toStrictEqual([]);
-  expect(turns.kept).toStrictEqual([[{ ...requestOf(), context }, goingOn]]);
+  expect(turns.recorded).toStrictEqual([[{ ...requestOf(), context }, goingOn]]);
 });
 
 test("executeTurn hands its observer every event of the turn", async () => {
   const { kernel } = worldOf({ grants });
-  const { run } = keeping();
+  const { run } = recordingRun();
   const api = createServiceApi({ kernel, turns: createTurnExecutor({ kernel, runtime: pluginOf(run) }) });
   const events: TurnEvent[] = [];
   const result = await api.executeTurn(context, requestOf(), { onEvent: (event) => void events.push(event) });
@@ -170,7 +170,7 @@ for (const row of [
 ]) {
   for (const accept of ["application/json", "text/event-stream"]) {
     test(`a turn with ${row.name} is ${row.answer.status} in its result as ${accept}, not an HTTP error`, async () => {
-      const { run, given } = keeping();
+      const { run, given } = recordingRun();
       const { handler, told } = httpWorldOf({ kernel: row.kernel, runtime: pluginOf(run) });
       const response = await handler(requestFor(exchanges.executeTurn, { headers: { accept } }));
       expect(response.status).toBe(200);
@@ -184,7 +184,7 @@ for (const row of [
 }
 
 test("a tool provider that is down takes only its own tools from a turn", async () => {
-  const { run, given } = keeping();
+  const { run, given } = recordingRun();
   const { handler } = httpWorldOf({
     kernel: { toolProviders: [providerOf("mcp", ["mail"], fails)] },
     runtime: pluginOf(run),
@@ -196,9 +196,9 @@ test("a tool provider that is down takes only its own tools from a turn", async 
 });
 
 test("an error of the listing that is no outage is not mistaken for one", async () => {
-  const turns = keptTurns();
+  const turns = recordedTurns();
   const api = createServiceApi({ kernel: worldOf({ grants }).kernel, turns });
   const reason = new Error("gone");
   expect(await rejection(api.executeTurn(context, requestOf(), { signal: AbortSignal.abort(reason) }))).toBe(reason);
-  expect(turns.kept).toStrictEqual([]);
+  expect(turns.recorded).toStrictEqual([]);
 });

@@ -6,9 +6,9 @@ import type { TurnExecutionOptions, TurnExecutionPort } from "../runtime/index.t
 /** The last argument of every operation. */
 export type ServiceApiCallOptions = CallOptions;
 
-/** A turn can be watched while it runs; with a journal it can begin without its caller, and go on where it stopped. */
+/** Options to watch a turn while it runs, and with a journal to run it without its caller or to resume it. */
 export interface ExecuteTurnOptions
-  extends ServiceApiCallOptions, Pick<TurnExecutionOptions, "isAsync" | "onBegun" | "pen"> {
+  extends ServiceApiCallOptions, Pick<TurnExecutionOptions, "isAsync" | "onBegun" | "writer"> {
   onEvent?: ((event: TurnEvent) => void) | undefined;
 }
 
@@ -28,13 +28,25 @@ export interface ServiceApi extends Pick<Kernel, KernelOperation> {
   executeTurn(context: AccessContext, request: TurnRequest, options?: ExecuteTurnOptions): Promise<TurnResult>;
 }
 
-/** The api over the very kernel that embedded consumers use. What is for operators and executors stays out of it. */
+/**
+ * Makes the api of a kernel and an executor of turns. The kernel's operations for operators and executors are not part of it.
+ *
+ * @example
+ * import { createServiceApi } from "turnpike/http";
+ * import { createKernel } from "turnpike/kernel";
+ * import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
+ * import { memoryGrants, scriptedDriver } from "turnpike/testing";
+ *
+ * const kernel = createKernel({ grants: memoryGrants([grant]), audit: "none" });
+ * const turns = createTurnExecutor({ kernel, runtime: standardRuntime(scriptedDriver([])) });
+ * console.log((await createServiceApi({ kernel, turns }).reach(context)).status); // computed
+ */
 export function createServiceApi({ kernel, turns }: { kernel: Kernel; turns: TurnExecutionPort }): ServiceApi {
   return {
     authorize: (context, request, options) => kernel.authorize(context, request, options),
     async executeTurn(context, request, options) {
-      // A turn that goes on is offered what its admission says.
-      const tools = options?.pen === undefined ? await toolsToOffer(kernel, context, options) : undefined;
+      // The admission of a resumed turn says which tools it gets.
+      const tools = options?.writer === undefined ? await toolsToOffer(kernel, context, options) : undefined;
       return turns.execute(extend(request, { context, ...(tools && { tools }) }), options);
     },
     invokeResource: (context, operation, options) => kernel.invokeResource(context, operation, options),
@@ -47,7 +59,7 @@ export function createServiceApi({ kernel, turns }: { kernel: Kernel; turns: Tur
   };
 }
 
-/** The visible tools; nothing when they cannot be established, which the turn's own admission then says in its result. */
+/** The visible tools; undefined when they cannot be established. The admission of the turn then fails and says so in the result. */
 async function toolsToOffer(
   kernel: Kernel,
   context: AccessContext,

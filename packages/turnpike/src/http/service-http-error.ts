@@ -1,11 +1,11 @@
-/** What `ServiceHttpError` takes besides status, code and message. */
+/** The options of a `ServiceHttpError`. */
 export interface ServiceHttpErrorOptions {
   cause?: unknown;
   /** Headers for the response, such as `www-authenticate` or `retry-after`. */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that answers the request as it is: thrown by a host's context resolver or by the api, passed through unrenamed. */
+/** An error that is the answer to the request, with its status and code. A host's context resolver or the api throws it. */
 export class ServiceHttpError extends Error {
   override readonly name = "ServiceHttpError";
   readonly status: number;
@@ -20,7 +20,7 @@ export class ServiceHttpError extends Error {
   }
 }
 
-/** Header names have no case; one spelling keeps two of the same name from meeting. */
+/** Writes header names in lower case, so that no name occurs twice. */
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -17,7 +17,15 @@ import { answerTurn, journalAnswers, type JournalRouteName } from "./turn-routes
 
 const health: Health = { status: "ok", protocolVersion: "1" };
 
-/** Every route of the service over an api: the route table with what each row does. Without a journal, four are not there. */
+/**
+ * All routes of the service over an api: the route table with the operation of each row. Without a journal four routes are missing.
+ *
+ * @example
+ * import { serviceRoutes, type ServiceApi } from "turnpike/http";
+ *
+ * const api = {} as ServiceApi; // createServiceApi({ kernel, turns })
+ * console.log(serviceRoutes(api).some(({ path }) => path === "/v1/authorize")); // true
+ */
 export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly ServiceRoute[] {
   const known: Partial<Record<RouteName, Answer>> = {
     ...answers(api, journal),
@@ -33,7 +41,7 @@ export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly 
 
 type Answer = ServiceRoute["answer"];
 
-/** One row a route; the front vouches that a body fits its route. */
+/** One row for each route. The front has checked that the body fits the route. */
 function answers(
   api: ServiceApi,
   journal: TurnJournal | undefined,

@@ -2,7 +2,17 @@ import { errorCodes, type ErrorCode } from "../contracts/index.ts";
 import { KernelError } from "../kernel/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
-/** What the caller learns of an error; whatever is not meant for callers becomes `internal_error`. */
+/**
+ * The error that the caller sees. Any error that is not meant for callers becomes `internal_error`.
+ *
+ * @example
+ * import { KernelError } from "turnpike/kernel";
+ * import { toHttpError } from "turnpike/http";
+ *
+ * const { signal } = new AbortController();
+ * console.log(toHttpError(new KernelError("authority_unavailable"), signal).status); // 503
+ * console.log(toHttpError(new Error("secret"), signal).code); // internal_error
+ */
 export function toHttpError(error: unknown, caller: AbortSignal): ServiceHttpError {
   if (error instanceof ServiceHttpError && isErrorStatus(error.status)) return error;
   if (caller.aborted) return ownError("request_aborted");
@@ -25,7 +35,7 @@ function hasStatus(code: ErrorCode): code is RequestCode {
   return "status" in errorCodes[code];
 }
 
-/** A response with a body takes these only; anything else would fail when it is built. */
+/** Only these are statuses of an error with a body. A `Response` with any other status could not be made. */
 function isErrorStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 400 && status <= 599;
 }

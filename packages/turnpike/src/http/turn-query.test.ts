@@ -4,7 +4,7 @@ import { identifier } from "../../test/arbitraries.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 import { readCursor, readExecutionId, readTurnFilter, turnPath } from "./turn-query.ts";
 
-test("every id that a URL can name is found at its path, byte for byte as a URL keeps it", () => {
+test("every id that a URL can name is found at its path, byte for byte as a URL has it", () => {
   fc.assert(
     fc.property(identifier, (id) => {
       fc.pre(!/\p{Surrogate}/u.test(id) && id !== "." && id !== "..");
@@ -15,12 +15,39 @@ test("every id that a URL can name is found at its path, byte for byte as a URL 
   );
 });
 
-test("what stands in a path is no query, and neither is what stands behind a #", () => {
+test("a part of the path is no query, and neither is what follows a #", () => {
   const headers = { get: () => null };
   expect(readCursor("/v1/turns/a&after=7&b/events", headers)).toBe(-1);
   expect(readCursor("/v1/turns/a/events#?after=7", headers)).toBe(-1);
   expect(readTurnFilter("/v1/turns/&limit=7&")).toMatchObject({ limit: 50 });
 });
+
+for (const text of [
+  "",
+  " 5",
+  "5 ",
+  "+5",
+  "-0",
+  "05",
+  "00",
+  "5.0",
+  "5e0",
+  "1e2",
+  "0x10",
+  "1_0",
+  "٥",
+  "9007199254740993",
+]) {
+  test(`${JSON.stringify(text)} is no number of a query or a header`, () => {
+    const headers = { get: () => null };
+    const limit = encodeURIComponent(text);
+    expect(refusalOf(() => readTurnFilter(`/v1/turns?limit=${limit}`))).toMatch(/^400 invalid_request /);
+    expect(refusalOf(() => readCursor(`/v1/turns/a/events?after=${limit}`, headers))).toMatch(/^400 invalid_request /);
+    // A browser that has seen nothing sends no header, or an empty one.
+    const seen = refusalOf(() => readCursor("/v1/turns/a/events", { get: () => text }));
+    expect(seen).toMatch(text === "" ? /^none$/ : /^400 invalid_request /);
+  });
+}
 
 test("whatever a query or a header says, it is read or refused with 400, and never repeated", () => {
   const secret = "s3cret";

@@ -4,13 +4,13 @@ import { pathParameters } from "./router.ts";
 import type { RequestHeaders } from "./service-call.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
-/** Which turns `GET /v1/turns` asks for; throws `invalid_request`. Parameters that are not known are ignored. */
+/** Reads which turns `GET /v1/turns` asks for; throws `invalid_request`. Unknown parameters are ignored. */
 export function readTurnFilter(target: string): TurnFilter {
   const query = queryOf(target);
   const statuses = single(query, "status");
   const limit = single(query, "limit") ?? "50";
   const before = single(query, "before");
-  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 200) {
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 200) {
     throw invalid("limit", "an integer from 1 to 200");
   }
   if (before !== undefined && !IdentifierSchema.safeParse(before).success) {
@@ -19,13 +19,13 @@ export function readTurnFilter(target: string): TurnFilter {
   return { limit: Number(limit), before, statuses: statuses === undefined ? undefined : readStatuses(statuses) };
 }
 
-/** The last event that the caller has seen; throws `invalid_request`. A browser that reconnects says it in the header. */
+/** Reads the last event that the caller has seen; throws `invalid_request`. A browser that reconnects sends it in a header. */
 export function readCursor(target: string, headers: RequestHeaders): number {
   const seen = headers.get("last-event-id") ?? "";
   const [name, cursor] =
     seen === "" ? (["after", single(queryOf(target), "after")] as const) : (["last-event-id", seen] as const);
   if (cursor === undefined) return -1;
-  if (!/^(-1|\d{1,15})$/.test(cursor)) throw invalid(name, "the sequence of an event, or -1");
+  if (!/^(-1|0|[1-9]\d{0,14})$/.test(cursor)) throw invalid(name, "the sequence of an event, or -1");
   return Number(cursor);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { answerOf, errorAnswer, jsonHeaders, requestFor } from "../../test/http.ts";
-import { keptWorldOf, resultOf, turnRequest, type KeptWorld } from "../../test/kept-turns.ts";
+import { journaledWorldOf, resultOf, turnRequest, type JournaledWorld } from "../../test/journaled-turns.ts";
 import { untyped } from "../../test/deployment.ts";
 import type { TurnState } from "../contracts/index.ts";
 import { KnownTurnError } from "../runtime/index.ts";
@@ -14,7 +14,7 @@ const replayed = { "idempotency-replayed": "true" };
 const streamHeaders = { ...jsonHeaders, "content-type": "text/event-stream" };
 const running = { executionId: "turn-1", status: "running" };
 
-async function start(world: KeptWorld, headers: Record<string, string>): Promise<void> {
+async function start(world: JournaledWorld, headers: Record<string, string>): Promise<void> {
   void world.handler(requestFor(post, { headers }));
   await expect.poll(() => world.journal.unfinished()).toHaveLength(1);
 }
@@ -23,8 +23,8 @@ for (const { name, headers, expected } of [
   { name: "in the plain form", headers: {}, expected: location },
   { name: "without its caller", headers: { prefer }, expected: { ...location, ...applied } },
 ]) {
-  test(`a turn that goes on by itself and is asked for again ${name} answers 202 and its state`, async () => {
-    const world = keptWorldOf();
+  test(`a turn that runs by itself and is asked for again ${name} answers 202 and its state`, async () => {
+    const world = journaledWorldOf();
     await start(world, { prefer });
     const answer = await answerOf(await world.handler(requestFor(post, { headers: untyped(headers) })));
     expect(answer).toMatchObject({ status: 202, headers: { ...jsonHeaders, ...expected }, body: running });
@@ -38,8 +38,8 @@ for (const { name, headers, expected } of [
   { name: "and streamed", headers: { accept }, expected: location },
   { name: "and streamed, without its caller", headers: { accept, prefer }, expected: { ...location, ...applied } },
 ]) {
-  test(`a turn that goes on by itself and is asked for again ${name} is followed from its first event`, async () => {
-    const world = keptWorldOf();
+  test(`a turn that runs by itself and is asked for again ${name} is followed from its first event`, async () => {
+    const world = journaledWorldOf();
     await start(world, { prefer });
     await world.played("turn-1").emit(1);
     const response = await world.handler(requestFor(post, { headers: untyped(headers) }));
@@ -54,7 +54,7 @@ for (const isAsync of [true, false]) {
   const how = isAsync ? "without its caller" : "with its caller";
 
   test(`a turn that ended ${how} answers its result again`, async () => {
-    const world = keptWorldOf();
+    const world = journaledWorldOf();
     await start(world, isAsync ? { prefer } : {});
     await world.played("turn-1").emit(2);
     await world.played("turn-1").end();
@@ -71,7 +71,7 @@ for (const isAsync of [true, false]) {
   });
 
   test(`a turn that ended ${how} streams its events and its result again`, async () => {
-    const world = keptWorldOf();
+    const world = journaledWorldOf();
     await start(world, isAsync ? { prefer } : {});
     await world.played("turn-1").emit(2);
     await world.played("turn-1").end();
@@ -84,7 +84,7 @@ for (const isAsync of [true, false]) {
   });
 
   test(`another request under the id of a turn that runs ${how} is a conflict, in every form`, async () => {
-    const world = keptWorldOf();
+    const world = journaledWorldOf();
     await start(world, isAsync ? { prefer } : {});
     const other = { ...post, body: turnRequest("turn-1", { metadata: { other: true } }) };
     for (const headers of [{}, { prefer }, { accept }, { accept, prefer }]) {
@@ -94,8 +94,8 @@ for (const isAsync of [true, false]) {
   });
 }
 
-test("a turn that runs with its caller is pending for everybody else, in every form", async () => {
-  const world = keptWorldOf();
+test("a turn that runs with its caller is pending for every other caller, in every form", async () => {
+  const world = journaledWorldOf();
   await start(world, {});
   for (const headers of [{}, { prefer }, { accept }, { accept, prefer }]) {
     const answer = await answerOf(await world.handler(requestFor(post, { headers: untyped(headers) })));
@@ -104,7 +104,7 @@ test("a turn that runs with its caller is pending for everybody else, in every f
   }
 });
 
-test("a turn whose result is not kept any more is shown as far as it is, and not run again", async () => {
+test("a turn whose result is no longer stored is shown as far as it is, and not run again", async () => {
   const common = { version: 1, executionId: "turn-1", traceId: "trace-1", steps: 0, toolCalls: 0 } as const;
   const at = "2026-01-01T12:00:00Z";
   const state: TurnState = {
@@ -116,14 +116,14 @@ test("a turn whose result is not kept any more is shown as far as it is, and not
     completedAt: at,
   };
   const known = new KnownTurnError({ state, isAsync: true, isSame: true });
-  const { journal } = keptWorldOf();
-  const world = keptWorldOf({
+  const { journal } = journaledWorldOf();
+  const world = journaledWorldOf({
     api: { executeTurn: () => Promise.reject(known) },
     journal: { ...journal, find: () => Promise.resolve(state) },
   });
   const answerTo = async (headers: object) =>
     answerOf(await world.handler(requestFor(post, { headers: untyped(headers) })));
-  const gone = errorAnswer(409, "replay_interrupted", "The result of this request is not kept any more.");
+  const gone = errorAnswer(409, "replay_interrupted", "The result of this request is no longer stored.");
   expect(await answerTo({})).toEqual(gone);
   expect(await answerTo({ accept })).toEqual(gone);
   expect(await answerTo({ accept, prefer })).toEqual(gone);

@@ -5,12 +5,12 @@ import {
   contextByHeaders,
   escalation,
   eventsOf,
-  keptWorldOf,
+  journaledWorldOf,
   keyOf,
   resultOf,
   turnRequest,
-  type KeptWorld,
-} from "../../test/kept-turns.ts";
+  type JournaledWorld,
+} from "../../test/journaled-turns.ts";
 import { httpWorldOf } from "../../test/http.ts";
 import { TurnPause, type TurnJournal } from "../runtime/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
@@ -23,7 +23,7 @@ const post = (executionId: string, changes = {}) => ({
 });
 
 async function answered(
-  { handler }: Pick<KeptWorld, "handler">,
+  { handler }: Pick<JournaledWorld, "handler">,
   method: string,
   path: string,
   headers: Record<string, string> = {},
@@ -31,9 +31,9 @@ async function answered(
   return answerOf(await handler(requestFor({ method, path }, { headers })));
 }
 
-/** A world where a turn of this id was started and goes on without its caller. */
-async function startedWorld(executionId = "turn-1", options: Parameters<typeof keptWorldOf>[0] = {}) {
-  const world = keptWorldOf(options);
+/** A world where a turn of this id was started and runs without its caller. */
+async function startedWorld(executionId = "turn-1", options: Parameters<typeof journaledWorldOf>[0] = {}) {
+  const world = journaledWorldOf(options);
   const answer = await answerOf(await world.handler(requestFor(post(executionId), respondAsync)));
   return { ...world, answer, turn: world.played(executionId) };
 }
@@ -61,7 +61,7 @@ describe("a turn that is started without its caller", () => {
 
   test("does not know its caller's signal", async () => {
     const caller = new AbortController();
-    const world = keptWorldOf();
+    const world = journaledWorldOf();
     await world.handler(requestFor(post("turn-1"), { ...respondAsync, signal: caller.signal }));
     const { options } = world.played("turn-1");
     caller.abort();
@@ -81,7 +81,7 @@ describe("a turn that is started without its caller", () => {
 
   for (const id of ["\ud800", "a\udc00", ".", ".."]) {
     test(`is refused under the id ${JSON.stringify(id)}, which no URL can name, and nothing runs`, async () => {
-      const world = keptWorldOf();
+      const world = journaledWorldOf();
       const answer = await answerOf(await world.handler(requestFor(post(id), respondAsync)));
       expect(answer).toEqual(errorAnswer(400, "invalid_request", "/executionId: expected an id that a URL can name"));
       expect(world.journal.unfinished()).toEqual([]);
@@ -90,7 +90,7 @@ describe("a turn that is started without its caller", () => {
 
   test("is an ordinary error when it fails before it begins", async () => {
     const overloaded = new ServiceHttpError(503, "overloaded", "Later.", { headers: { "retry-after": "1" } });
-    const world = keptWorldOf({ api: { executeTurn: () => Promise.reject(overloaded) } });
+    const world = journaledWorldOf({ api: { executeTurn: () => Promise.reject(overloaded) } });
     const answer = await answerOf(await world.handler(requestFor(post("turn-1"), respondAsync)));
     expect(answer).toEqual(errorAnswer(503, "overloaded", "Later.", { "retry-after": "1" }));
     expect(world.told).toHaveLength(1);
@@ -106,7 +106,7 @@ describe("a turn that is started without its caller", () => {
   });
 
   test("is answered with its result by an api that begins no such turns", async () => {
-    const world = keptWorldOf({ api: { executeTurn: () => Promise.resolve(resultOf("turn-1", 0)) } });
+    const world = journaledWorldOf({ api: { executeTurn: () => Promise.resolve(resultOf("turn-1", 0)) } });
     const answer = await answerOf(await world.handler(requestFor(post("turn-1"), respondAsync)));
     expect(answer).toEqual({ status: 200, headers: jsonHeaders, body: resultOf("turn-1", 0) });
   });
@@ -147,7 +147,7 @@ describe("paths of turns", () => {
     ["GET", "/v1/turns/turn-1/cancel", "POST"],
   ] as const) {
     test(`${method} ${path} is 405`, async () => {
-      const answer = await answered(keptWorldOf(), method, path);
+      const answer = await answered(journaledWorldOf(), method, path);
       expect(answer).toEqual(errorAnswer(405, "method_not_allowed", `This path knows ${allow}.`, { allow }));
     });
   }
@@ -194,7 +194,7 @@ describe("the state of a turn", () => {
   });
 });
 
-describe("somebody else's turn", () => {
+describe("another caller's turn", () => {
   for (const [who, headers] of [
     ["another actor", { "x-actor": "other" }],
     ["another tenant", { "x-tenant": "other" }],
@@ -209,7 +209,7 @@ describe("somebody else's turn", () => {
         const world = await startedWorld("turn-1", { context: contextByHeaders });
         expect(await answered(world, method, path, { ...headers, accept })).toEqual(notFound);
         expect(await answered(world, method, path.replace("turn-1", "turn-2"), { accept })).toEqual(notFound);
-        expect(world.turn.pen.stop.aborted).toBe(false);
+        expect(world.turn.writer.stop.aborted).toBe(false);
       });
     }
 
@@ -221,12 +221,12 @@ describe("somebody else's turn", () => {
 });
 
 describe("the list of turns", () => {
-  async function listWorld(count: number): Promise<KeptWorld> {
-    const world = keptWorldOf();
+  async function listWorld(count: number): Promise<JournaledWorld> {
+    const world = journaledWorldOf();
     for (let turn = 1; turn <= count; turn += 1) await world.handler(requestFor(post(`turn-${turn}`), respondAsync));
     return world;
   }
-  async function listed(world: KeptWorld, query: string): Promise<{ ids: string[]; next: string | undefined }> {
+  async function listed(world: JournaledWorld, query: string): Promise<{ ids: string[]; next: string | undefined }> {
     const { body } = await answered(world, "GET", `/v1/turns${query}`);
     const { turns, next } = untyped<{ turns: { executionId: string }[]; next?: string }>(body);
     return { ids: turns.map(({ executionId }) => executionId), next };
@@ -271,7 +271,7 @@ describe("the list of turns", () => {
     [`?before=${"1".repeat(257)}`, "before: expected the `next` of a page of turns"],
   ] as const) {
     test(`refuses ${query.slice(0, 30)}`, async () => {
-      expect(await answered(keptWorldOf(), "GET", `/v1/turns${query}`)).toEqual(
+      expect(await answered(journaledWorldOf(), "GET", `/v1/turns${query}`)).toEqual(
         errorAnswer(400, "invalid_request", message),
       );
     });
@@ -327,10 +327,10 @@ describe("cancelling a turn", () => {
       headers: jsonHeaders,
       body: running,
     });
-    expect(world.turn.pen.stop.aborted).toBe(true);
+    expect(world.turn.writer.stop.aborted).toBe(true);
   });
 
-  test("answers 202 while it waits: it runs again, for somebody to end it", async () => {
+  test("answers 202 while it waits: it runs again, so that a run can end it", async () => {
     const world = await startedWorld();
     await world.turn.wait();
     expect(world.journal.unfinished()).toEqual([]);
@@ -350,7 +350,7 @@ describe("cancelling a turn", () => {
       headers: jsonHeaders,
       body: { ...ended, result: resultOf("turn-1", 2) },
     });
-    expect(world.turn.pen.stop.aborted).toBe(false);
+    expect(world.turn.writer.stop.aborted).toBe(false);
   });
 });
 

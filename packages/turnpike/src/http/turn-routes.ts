@@ -12,7 +12,7 @@ import { streamTurn } from "./turn-stream.ts";
 /** The routes that read the journal of turns. */
 export type JournalRouteName = "listTurns" | "getTurn" | "listTurnEvents" | "cancelTurn";
 
-/** What the routes over a journal answer. A turn is the caller's own when tenant and actor are the caller's. */
+/** The answers of the routes over a journal. A turn belongs to the caller when its tenant and actor are the caller's. */
 export function journalAnswers(journal: TurnJournal): Record<JournalRouteName, ServiceRoute["answer"]> {
   return {
     listTurns: async ({ context, target }) => {
@@ -40,7 +40,7 @@ export function journalAnswers(journal: TurnJournal): Record<JournalRouteName, S
   };
 }
 
-/** Runs a turn, in whichever of its four forms was asked for: plain or streamed, with its caller or without. */
+/** Runs a turn in one of four forms: plain or streamed, with its caller or without. */
 export async function answerTurn(api: ServiceApi, journal: TurnJournal | undefined, call: ServiceCall): Promise<Reply> {
   const { context, headers, options, onLateError } = call;
   const request = call.body as TurnRequest;
@@ -67,12 +67,12 @@ export async function answerTurn(api: ServiceApi, journal: TurnJournal | undefin
 
 type Run = (watched: ExecuteTurnOptions) => Promise<TurnResult>;
 
-/** The form of an answer about a turn that a journal keeps. */
+/** The form of an answer about a turn in a journal. */
 interface Form {
-  /** Whether the turn was to go on without its caller. */
+  /** Whether the request was for an asynchronous turn. */
   isAsync: boolean;
   isStreamed: boolean;
-  /** The turn from its first event on. */
+  /** Streams the turn from its first event on. */
   follow(headers: Reply["headers"]): Reply;
 }
 
@@ -81,51 +81,51 @@ async function runWithCaller(run: Run, isStreamed: boolean, { options, onLateErr
   return streamReply(await streamTurn(run, options.signal, onLateError));
 }
 
-/** INVARIANT: the turn gets no signal of its caller, so nothing that the caller does from here on ends it. */
+/** INVARIANT: the turn does not get its caller's signal, so that the caller cannot end it by closing the connection. */
 async function startTurn(
   run: Run,
   form: Form,
   executionId: string,
   onLateError: (error: unknown) => void,
 ): Promise<Reply> {
-  // Throws before anything begins that nobody could ask for later.
+  // Throws before a turn begins whose id no URL could name later.
   turnPath(executionId);
   return new Promise((resolve, reject) => {
     let hasBegun = false;
     const onBegun = (state: TurnState): void => {
       hasBegun = true;
-      resolve(goingOnReply(state, form));
+      resolve(acceptedReply(state, form));
     };
     run({ isAsync: true, onBegun, signal: undefined }).then(
-      // An api that begins no such turns has run it to its end.
+      // An api that does not support asynchronous turns has run the turn to its end.
       (result) => hasBegun || resolve(jsonReply(result)),
       (error: unknown) => {
         if (!hasBegun) reject(error);
-        // A turn that pauses goes on later.
+        // A paused turn is resumed later.
         else if (!(error instanceof TurnPause)) onLateError(error);
       },
     );
   });
 }
 
-/** What is answered about a turn that goes on without its caller. */
-function goingOnReply(state: TurnState, { isAsync, isStreamed, follow }: Form): Reply {
+/** The answer about an asynchronous turn that has not ended. */
+function acceptedReply(state: TurnState, { isAsync, isStreamed, follow }: Form): Reply {
   const location = turnPath(state.executionId);
   const headers = { location, ...(isAsync && { "preference-applied": "respond-async" }) };
   return isStreamed ? follow(headers) : jsonReply(state, 202, headers);
 }
 
-/** What is answered to somebody who asks for a turn that was asked for before. */
+/** The answer to a repeated request for a turn. */
 function replayReply({ state, isAsync, isSame }: KnownTurn, form: Form): Reply {
   if (!isSame) throw conflict("replay_conflict", "This id was used for another request.");
   if (!hasEnded(state)) {
-    if (isAsync) return goingOnReply(state, form);
+    if (isAsync) return acceptedReply(state, form);
     throw conflict("replay_pending", "The same request is still running.", { "retry-after": "1" });
   }
   const headers = { "idempotency-replayed": "true" };
   if (form.isAsync && !form.isStreamed) return jsonReply(state, 200, headers);
   if (state.result === undefined)
-    throw conflict("replay_interrupted", "The result of this request is not kept any more.");
+    throw conflict("replay_interrupted", "The result of this request is no longer stored.");
   return form.isStreamed ? form.follow(headers) : jsonReply(state.result, 200, headers);
 }
 
@@ -140,7 +140,7 @@ function keyOf(name: JournalRouteName, { context, path }: ServiceCall): TurnKey 
   return { namespaceId, actor, executionId };
 }
 
-/** INVARIANT: a turn of somebody else and a turn that does not exist are answered alike. */
+/** INVARIANT: a turn of another caller and a turn that does not exist get the same answer. */
 function existing(state: TurnState | undefined): TurnState {
   if (state === undefined) throw noSuchTurn();
   return state;

@@ -351,7 +351,7 @@ test("a turn that fails after its first event breaks the stream, and the host is
   expect(told).toStrictEqual([{ error, request, requestId: "request-1" }]);
 });
 
-test("a turn that fails after its first event tells the host once, also when nobody reads on", async () => {
+test("a turn that fails after its first event tells the host once, also when the stream is read no further", async () => {
   const { read, end, told, request } = await openStream();
   const error = new Error("torn");
   end(error);

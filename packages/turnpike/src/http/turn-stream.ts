@@ -15,7 +15,7 @@ export function silenceBytes(): Uint8Array {
   return encoder.encode(":\n\n");
 }
 
-/** An event as server-sent events have it. */
+/** An event in the format of server-sent events. */
 export function eventText(event: TurnEvent): string {
   return `event: turn.event\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`;
 }
@@ -26,8 +26,8 @@ export function resultText(result: TurnResult): string {
 }
 
 /**
- * Runs a turn as server-sent events. Resolves once something happened in the turn and rejects when it fails before
- * that, so that such a failure can be answered like any other. Closing the stream cancels the turn.
+ * Runs a turn as server-sent events. Resolves when the first event happens, and rejects when the turn fails before that, so that
+ * the failure is answered like any other. Closing the stream cancels the turn.
  */
 export async function streamTurn(
   run: StreamedTurn,
@@ -91,7 +91,7 @@ interface ChunkQueue {
   next(timeoutMs: number): Promise<Chunk>;
 }
 
-/** What was written and not read yet. A slow reader costs no more than the events the result holds anyway. */
+/** The chunks that were written and not read yet. A slow reader costs no more memory than the events of the result. */
 function createQueue(): ChunkQueue {
   const waiting: Chunk[] = [];
   let last: Chunk | undefined;

@@ -137,7 +137,7 @@ for (const value of ["text", 1, true, null, undefined]) {
 }
 
 const trap = (): never => {
-  throw new Error("a secret of whoever made it");
+  throw new Error("a secret of its author");
 };
 for (const { name, value } of [
   {
@@ -155,7 +155,7 @@ for (const { name, value } of [
       expect(taking(ToolCallSchema, value)).toStrictEqual({
         ok: false,
         message: "expected a value that can be read",
-        cause: new Error("a secret of whoever made it"),
+        cause: new Error("a secret of its author"),
       });
     }
   });
@@ -186,7 +186,7 @@ test("an accepted object can be had back from what it was extended to, which can
   expect(isAccepted(schema, extended)).toBe(false);
 });
 
-test("an object that nobody accepted cannot be had back, and neither can one behind a copy of the extended one", () => {
+test("an object that was not accepted cannot be had back, and neither can one behind a copy of the extended one", () => {
   const { schema } = countingSchema();
   expect(originOf(extend({ name: "a" }, { more: 1 }))).toBeUndefined();
   expect(originOf({ ...extend(acceptedValue(schema, { name: "a" }), { more: 1 }) })).toBeUndefined();

@@ -3,17 +3,17 @@ import { describeIssues, describeProblem } from "./describe-issues.ts";
 import { ReturnOverride } from "./return-override.ts";
 import { isReadJson, readJson, type JsonObject, type JsonValue } from "./json.ts";
 
-/** A value that fits its contract, or the one-line reason why it does not; `cause` is what reading it threw, if it did. */
+/** A value that fits its contract, or the reason why it does not, in one line. `cause` is the error that reading the value threw. */
 export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string; cause?: unknown };
 
-/** Checks a value against its schema. What comes out is a frozen copy: the caller's own value stays the caller's. */
+/** Checks a value against its schema. Returns a frozen copy, and does not change the caller's value. */
 export function check<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
   return read(schema, value, freeze);
 }
 
 /**
- * Checks a value that is used once and shown to nobody. What comes out is a copy that is not frozen, which saves most of the
- * cost; a value that was accepted before is its own copy.
+ * Checks a value that is used once and passed to no other code. Returns a copy that is not frozen, which saves most of the cost. A
+ * value that was accepted before is returned itself.
  */
 export function copyOf<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
   return isAccepted(schema, value) ? { ok: true, value } : read(schema, value, leave);
@@ -27,11 +27,11 @@ function freeze<T>(_schema: z.ZodType<T>, fresh: T): T {
   return deepFreeze(fresh);
 }
 
-/** A value that throws when it is looked at (a getter, a proxy) does not fit; what it throws is never told to a caller. */
-function read<T>(schema: z.ZodType<T>, value: unknown, keep: (schema: z.ZodType<T>, fresh: T) => T): Accepted<T> {
+/** A value that throws when it is read (a getter, a proxy) does not fit; callers never see what it throws. */
+function read<T>(schema: z.ZodType<T>, value: unknown, finish: (schema: z.ZodType<T>, fresh: T) => T): Accepted<T> {
   try {
     const parsed = schema.safeParse(value);
-    if (parsed.success) return { ok: true, value: keep(schema, parsed.data) };
+    if (parsed.success) return { ok: true, value: finish(schema, parsed.data) };
     return { ok: false, message: describeIssues(parsed.error.issues) };
   } catch (cause) {
     return { ok: false, message: "expected a value that can be read", cause };
@@ -54,7 +54,7 @@ export function checkJsonObject(value: unknown): Accepted<JsonObject> {
   return checkJson(value) as Accepted<JsonObject>;
 }
 
-/** A mark that nobody can forge, copy or see: a private field on the accepted object itself. A tenth of a WeakMap's cost. */
+/** A mark that other code cannot forge, copy or see: a private field on the accepted object itself. A tenth of a WeakMap's cost. */
 class AcceptanceMark extends ReturnOverride {
   #schema: z.ZodType;
 
@@ -73,8 +73,8 @@ class AcceptanceMark extends ReturnOverride {
 }
 
 /**
- * Takes a value in at the boundary: checks it once, and knows it again further in.
- * INVARIANT: what is marked is frozen to its last leaf, so what was accepted stays true.
+ * Accepts a value at the boundary: checks it once and marks it, so that it is not checked again further in.
+ * INVARIANT: a marked value is deeply frozen, so that it still fits later.
  */
 export function accept<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
   if (isAccepted(schema, value)) return { ok: true, value };
@@ -87,7 +87,7 @@ function remember<T>(schema: z.ZodType<T>, fresh: T): T {
   return deepFreeze(fresh);
 }
 
-/** For a fresh object whose parts were all accepted, and so fits as it is: `accept` knows it from here on. */
+/** Marks a new object as accepted. Only for objects whose parts were all accepted, so that the whole fits too. */
 export function markAccepted<T extends object>(schema: z.ZodType<T>, fresh: T): T {
   AcceptanceMark.put(fresh, schema);
   return Object.freeze(fresh);
@@ -95,7 +95,7 @@ export function markAccepted<T extends object>(schema: z.ZodType<T>, fresh: T): 
 
 const origins = new WeakMap<object, object>();
 
-/** A frozen object of all that `origin` has and more. An accepted origin can be had back, which saves checking it again. */
+/** A frozen object with the fields of `origin` and further ones. `originOf` returns an accepted origin, which then needs no second check. */
 export function extend<Origin extends object, More extends object>(origin: Origin, more: More): Origin & More {
   const extended = Object.freeze({ ...origin, ...more });
   if (AcceptanceMark.schemaOf(origin) !== undefined) origins.set(extended, origin);
@@ -107,14 +107,14 @@ export function originOf(extended: object): object | undefined {
   return origins.get(extended);
 }
 
-/** True for what `accept` made with this schema, and for what was marked so. */
+/** True for a value that `accept` made with this schema, or that was marked for it. */
 export function isAccepted<T>(schema: z.ZodType<T>, value: unknown): value is T {
   return isObject(value) && AcceptanceMark.schemaOf(value) === schema;
 }
 
-/** Freezes a JSON-like value to its last leaf. The value must not be cyclic. */
+/** Freezes a JSON-like value deeply. The value must not be cyclic. */
 export function deepFreeze<T>(value: T): T {
-  // JSON that was read is frozen throughout; walking it again would cost as much as reading it.
+  // JSON that `readJson` made is deeply frozen already. To walk it again would cost as much as to read it.
   if (!isObject(value) || isReadJson(value)) return value;
   Object.freeze(value);
   for (const key in value) {

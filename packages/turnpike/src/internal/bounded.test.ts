@@ -91,7 +91,7 @@ for (const { name, schema, complete } of [
   { name: "an escalated turn", schema: contracts.TurnResultSchema, complete: valid.turnResults.escalated },
   { name: "a reach result", schema: contracts.ReachResultSchema, complete: valid.reachResults.computed },
 ]) {
-  test(`${name} costs little to check, whatever stands wherever in it`, () => {
+  test(`${name} costs little to check, whatever is wherever in it`, () => {
     for (const { name: hostile, value, reads } of hostileValues()) {
       for (const body of placements(complete, value)) {
         const before = reads();
@@ -114,15 +114,15 @@ test("a list that is too long is refused by its length alone", () => {
   expect(describeIssues(refused.error?.issues ?? [])).toBe("/names: expected at most 20 elements");
 });
 
-test("the elements that follow enough wrong ones are not looked at", () => {
-  let looks = 0;
+test("the elements that follow enough wrong ones are not checked", () => {
+  let reads = 0;
   const never = z.string().refine(() => {
-    looks += 1;
+    reads += 1;
     return false;
   });
   boundedArray(never, { max: 100 }).safeParse(Array.from({ length: 100 }, () => "a"));
   // The first one twice: it shows that the list does not fit, and is then the first of eight to be named.
-  expect(looks).toBe(9);
+  expect(reads).toBe(9);
 });
 
 test("elements with keys that are not known do not hide wrong elements behind them", () => {
@@ -144,12 +144,12 @@ test("an object of a few unknown keys is described in full", () => {
   );
 });
 
-test("a __proto__ key is refused, whether JSON.parse made it or anybody else", () => {
+test("a __proto__ key is refused, whether JSON.parse made it or other code", () => {
   const refused = pair.safeParse(JSON.parse('{"names":[],"__proto__":{}}'));
   expect(describeIssues(refused.error?.issues ?? [])).toBe("(root): expected no __proto__ key");
 });
 
-test("a bounded array keeps its bounds and its kind when it is refined", () => {
+test("a bounded array has its bounds and its kind when it is refined", () => {
   const sorted = boundedArray(z.string(), { min: 1, max: 2 }).refine((names) => names.length < 9);
   expect(z.toJSONSchema(sorted)).toMatchObject({ type: "array", minItems: 1, maxItems: 2 });
   expect([["a"], ["a", "b"], [], ["a", "b", "c"], "a"].map((value) => sorted.safeParse(value).success)).toEqual([
@@ -161,7 +161,7 @@ test("a bounded array keeps its bounds and its kind when it is refined", () => {
   ]);
 });
 
-test("an element that would be checked later is a mistake of whoever wrote the schema", () => {
+test("an element that would be checked later is a mistake in the schema", () => {
   const later = boundedArray(
     z.string().refine(() => Promise.resolve(false)),
     { max: 2 },

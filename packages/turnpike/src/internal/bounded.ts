@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { fittingParts, setFittingScalars, unsure } from "./fitting-copy.ts";
 
-/** How many keys that it does not know an object may have before the rest of it goes unread. */
+/** How many unknown keys an object may have before the rest of it is not read. */
 const spareKeys = 8;
-/** After so many problems the elements that follow are not looked at: a refusal names three places. */
+/** How many problems end the check of an array. A refusal names only three places. */
 const enoughProblems = 8;
-/** How many of too many unknown keys are named. */
+/** How many unknown keys are named when there are too many. */
 const namedKeys = 3;
 
 /**
- * An array with a length that is checked before its elements, and whose elements are checked until enough of them are
- * wrong. What a hostile value costs is therefore bounded by the contract and not by the value.
+ * An array whose length is checked before its elements, and whose elements are checked until enough of them are wrong. So the
+ * contract, and not the value, limits the cost of a hostile value.
  */
 export function boundedArray<Element extends z.ZodType>(
   element: Element,
@@ -51,7 +51,7 @@ function runNow(schema: z.core.$ZodType, value: unknown, context: z.core.ParseCo
   return result;
 }
 
-/** An object of exactly these keys. One that has many more is refused by their number and not key by key. */
+/** An object with exactly these keys. One with many more is refused for their number, and not key by key. */
 export function strictObject<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   const object: unknown = new StrictObject({ type: "object", shape, catchall: z.never() });
   return object as z.ZodObject<Shape, z.core.$strict>;
@@ -75,7 +75,7 @@ type Parse = (
   context: z.core.ParseContextInternal,
 ) => z.core.util.MaybeAsync<z.core.ParsePayload>;
 
-/** Copies what surely fits; about everything else the schema has its own words. */
+/** Copies a value that certainly fits. For any other value the schema's own parser says what is wrong. */
 function fastFirst(schema: z.core.$ZodType, parse: Parse): Parse {
   return (payload, context) => {
     const copy = fittingParts(schema, payload.value);
@@ -110,7 +110,7 @@ function firstUnknown(input: object, shape: object): string[] {
   return keys;
 }
 
-/** Lets a schema take what surely fits without a closer look; about everything else it has its own words. */
+/** Lets a schema accept at once a value that certainly fits. For any other value the schema reports its own problems. */
 export function withFastPath<Schema extends z.ZodType>(schema: Schema, fits: (value: unknown) => boolean): Schema {
   const run = schema._zod.run;
   schema._zod.run = (payload, context) => (fits(payload.value) ? payload : run(payload, context));

@@ -1,12 +1,12 @@
 import { jsonLimits, type JsonProblem } from "./json.ts";
 import { endOfNumber, numberProblem } from "./json-numbers.ts";
 
-/** Documents below this size are not worth counting the keys of. */
+/** The keys of smaller documents are not counted, because they are cheap. */
 const smallText = 65_536;
 const maxDifferentKeys = 10_000;
 const tooManyKeys = `expected at most ${maxDifferentKeys} different keys in the whole document`;
 
-/** How far a string is walked byte by byte, and how much of a key is hashed. */
+/** How many bytes of a string are walked one by one, and how many bytes of a key are hashed. */
 const stride = 128;
 
 const decoder = new TextDecoder();
@@ -14,7 +14,7 @@ const decoder = new TextDecoder();
 const [quote, backslash, comma, openArray, closeArray, openObject, closeObject] = [34, 92, 44, 91, 93, 123, 125];
 const [minus, zero, nine] = [45, 48, 57];
 
-/** How much a text may have. */
+/** The limits of a text. */
 interface TextLimits {
   depth: number;
   nodes: number;
@@ -23,7 +23,7 @@ interface TextLimits {
 
 const allLimits: TextLimits = { ...jsonLimits, keys: maxDifferentKeys };
 
-/** For a text that has been measured already, of which only the numbers are of interest. */
+/** For a text whose size was checked before, and of which only the numbers are checked. */
 export const noLimits: TextLimits = { depth: Infinity, nodes: Infinity, keys: Infinity };
 
 /** What is wrong with a text: it is too large or too deep, or it has a number that parsing would change. */
@@ -31,7 +31,7 @@ export interface JsonTextProblem extends JsonProblem {
   kind: "size" | "number";
 }
 
-/** Where the walk stands in each container that is open: which element, or between which bytes the key is. */
+/** The position of the walk in an open container: the element, or the bytes of the key. */
 interface Level {
   isObject: boolean;
   place: number;
@@ -40,10 +40,10 @@ interface Level {
 }
 
 /**
- * Looks for what makes a document expensive, in its UTF-8 text and before anything is built from it: nesting, the number
+ * Finds what makes a document expensive, in its UTF-8 text and before anything is built from it: nesting, the number
  * of values and of different keys. `JSON.parse` alone would spend a tenth of a second on a megabyte of brackets. It also
- * looks for numbers that `JSON.parse` would change, because only the text still has them.
- * It does not say whether the text is JSON; in a text that is none, what it says about it does not matter.
+ * finds numbers that `JSON.parse` would change, because only the text still has them.
+ * It does not check whether the text is JSON. For any other text its result has no meaning.
  */
 export function checkJsonText(text: Uint8Array, limits: TextLimits = allLimits): JsonTextProblem | undefined {
   const keys = text.length > smallText && limits.keys < Infinity ? new DifferentKeys(text) : undefined;
@@ -116,12 +116,12 @@ function endOfString(text: Uint8Array, start: number): number {
   return text.length;
 }
 
-/** Counts the different keys of a text. Keys that share a hash are told apart by what they say, so none goes uncounted. */
+/** Counts the different keys of a text. Keys with the same hash are compared by their text, so that all are counted. */
 class DifferentKeys {
   readonly #text: Uint8Array;
   /** Where the first key of each hash begins. */
   readonly #places = new Map<number, number>();
-  /** The others, which are rare unless somebody wants them or keys are very long and alike. */
+  /** Other keys with a known hash. They are rare unless an attacker makes them, or keys are very long and alike. */
   readonly #others = new Set<string>();
 
   constructor(text: Uint8Array) {
@@ -141,7 +141,7 @@ class DifferentKeys {
 
 let factor: number | undefined;
 
-/** Nobody outside knows the factor, so nobody can make short keys share a hash, of which a body may have many. */
+/** The factor is secret, so that a sender cannot make many short keys with the same hash. */
 function hash(text: Uint8Array, start: number, end: number): number {
   factor ??= Math.floor(Math.random() * 2 ** 31) | 1;
   const secret = factor;
@@ -157,7 +157,7 @@ function isSameText(text: Uint8Array, first: number, start: number, end: number)
   return true;
 }
 
-/** The problem is the innermost container: its path is the steps of those around it. */
+/** The problem with the innermost open container. Its path is made of the steps of the containers around it. */
 function problem(text: Uint8Array, levels: readonly (Level | undefined)[], expected: string): JsonTextProblem {
   return { kind: "size", path: pathOf(text, levels.slice(0, -1)), expected };
 }

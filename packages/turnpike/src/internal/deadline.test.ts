@@ -16,7 +16,7 @@ afterEach(() => {
 
 const late = "It took too long.";
 
-describe("work that waits for nobody who has gone", () => {
+describe("work whose caller has gone", () => {
   test("settles as the work does while the signal has not fired", async () => {
     const { signal } = new AbortController();
     await expect(orAbort(Promise.resolve("done"), signal)).resolves.toBe("done");
@@ -63,7 +63,7 @@ describe("work that waits for nobody who has gone", () => {
     expect(listenersOf(signal)).toBe(0);
   });
 
-  test("is told to everybody who waits for one signal", async () => {
+  test("is told to all that wait for one signal", async () => {
     const controller = new AbortController();
     const waiting = Array.from({ length: 3 }, () => rejection(orAbort(never(), controller.signal)));
     controller.abort("gone");
@@ -93,7 +93,7 @@ describe("work under a signal of our own", () => {
     await vi.advanceTimersByTimeAsync(0);
   });
 
-  test("keeps its answer within its grace", async () => {
+  test("gives its answer within its grace", async () => {
     const { signal, abort } = ownSignal();
     const work = deferred<string>();
     const waiting = orAbort(work.promise, signal, 1_000);
@@ -113,7 +113,7 @@ describe("work with a grace", () => {
       before: true,
     },
   ]) {
-    test(`keeps its answer for so long after the signal ${row.name}, and no longer`, async () => {
+    test(`gives its answer for so long after the signal ${row.name}, and no longer`, async () => {
       for (const { after, answer } of [
         { after: 999, answer: "done" },
         { after: 1_000, answer: "No answer within 1000 ms after the caller had gone." },

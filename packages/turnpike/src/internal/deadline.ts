@@ -1,6 +1,6 @@
 import { addWaiter, isNeverAborted, isOwnSignal, LazySignal, ownSignal, removeWaiter } from "./signals.ts";
 
-/** What ran out of time, in words for the operator. */
+/** Says what took too long, in words for the operator. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }
@@ -9,20 +9,20 @@ export class TimeLimitError extends Error {
 export interface TimeLimit {
   timeoutMs: number;
   graceMs?: number;
-  /** What is said when the time is up. */
+  /** The message of the error when the time is up. */
   late: string;
 }
 
-/** What there is to know about a wait besides the work. */
+/** The options of a wait. */
 interface Wait {
   caller: AbortSignal;
   graceMs: number;
   limit?: TimeLimit;
-  /** Told as soon as nobody waits for the work any more, or only for its grace. */
+  /** Called as soon as the caller no longer waits for the work, or waits only for its grace. */
   onGivenUp?(reason: unknown): void;
 }
 
-/** Work that settles within so many rounds of the microtask queue never needs a timer or a listener. */
+/** Work that settles within this many rounds of the microtask queue gets no timer and no listener. */
 const patience = 8;
 
 async function waitFor<T>(work: T | PromiseLike<T>, wait: Wait): Promise<T> {
@@ -36,7 +36,7 @@ async function waitFor<T>(work: T | PromiseLike<T>, wait: Wait): Promise<T> {
   return state.isSettled ? await promise : await watch(promise, wait);
 }
 
-/** Waits for work that takes its time: watches the clock and the caller. */
+/** Waits for work with a timer and with a listener on the caller's signal. */
 function watch<T>(work: Promise<T>, { caller, graceMs, limit, onGivenUp }: Wait): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -75,18 +75,18 @@ function watch<T>(work: Promise<T>, { caller, graceMs, limit, onGivenUp }: Wait)
 }
 
 /**
- * Settles as the work does, or rejects with the signal's reason when that fires first. With `graceMs` the work may still
- * settle for so long after the signal, and then rejects with a `TimeLimitError`. What the work does later is ignored;
- * nothing is left on the signal.
+ * Settles as the work does, or rejects with the signal's reason when the signal fires first. With `graceMs` the work gets that time
+ * after the signal, and then the wait rejects with a `TimeLimitError`. A later result of the work is ignored, and no listener is
+ * left on the signal.
  */
 export function orAbort<T>(work: T | PromiseLike<T>, signal: AbortSignal, graceMs = 0): Promise<T> {
   if (isNeverAborted(signal)) return Promise.resolve(work) as Promise<T>;
   const wait = { caller: signal, graceMs };
-  // To be told by a signal of our own costs less than to find out whether the work settles soon.
+  // A waiter on our own signal costs less than finding out whether the work settles soon.
   return isOwnSignal(signal) ? watch(Promise.resolve(work) as Promise<T>, wait) : waitFor(work, wait);
 }
 
-/** Waits for a call no longer than it may take, and tells it by its signal when nobody waits any more. */
+/** Waits for a call within its time limit, and aborts the call's signal when the wait is over. */
 export async function withinTime<T>(
   limit: TimeLimit,
   caller: AbortSignal,
@@ -97,15 +97,15 @@ export async function withinTime<T>(
   return waitFor(call(signal), { caller, graceMs, limit, onGivenUp: (reason) => signal.abort(reason) });
 }
 
-/** A time limit and those who may end the work before it, as one signal. */
+/** A time limit and the signals of callers, combined in one signal. */
 export interface Deadline {
-  /** Fires when the time is up, with a `TimeLimitError`, and when one of the callers' does, with its reason. */
+  /** Fires with a `TimeLimitError` when the time is up, and with a caller's reason when that caller's signal fires. */
   readonly signal: AbortSignal;
-  /** Lets go of timer and callers, and fires the signal if it has not fired. */
+  /** Clears the timer, removes the listeners, and fires the signal if it has not fired. */
   close(reason: Error): void;
 }
 
-/** Starts the clock; `late` is what the signal's reason says when the time is up. */
+/** Starts the timer; `late` is the message of the signal's reason when the time is up. */
 export function openDeadline(timeoutMs: number, callers: readonly AbortSignal[], late: string): Deadline {
   const { signal, abort } = ownSignal();
   const timer = setTimeout(() => abort(new TimeLimitError(late)), timeoutMs);

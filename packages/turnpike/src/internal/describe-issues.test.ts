@@ -194,7 +194,7 @@ for (const { name, schema, complete } of [
   { name: "turn request", schema: TurnRequestSchema, complete: request },
   { name: "access context", schema: AccessContextSchema, complete: valid.accessContext },
 ]) {
-  test(`a secret is never repeated, wherever in a ${name} it stands`, () => {
+  test(`a secret is never repeated, wherever in a ${name} it is`, () => {
     const secret = fc.string({ minLength: 8, maxLength: 600, unit: "grapheme-ascii" }).map((text) => `§${text}§`);
     fc.assert(
       fc.property(secret, fc.constantFrom("bare", "in a list", "in an object"), (text, form) => {
@@ -225,20 +225,20 @@ test("a description stays short, however many and however long the keys are", ()
 });
 
 test("of very many places three are named and the others not even counted", () => {
-  let looks = 0;
+  let reads = 0;
   const issue = {
     code: "invalid_type" as const,
     expected: "string" as const,
     message: "",
     get path() {
-      looks += 1;
-      return [looks];
+      reads += 1;
+      return [reads];
     },
   };
   expect(describeIssues(Array.from({ length: 100_000 }, () => issue))).toBe(
     "/1: expected string; /2: expected string; /3: expected string; and many more",
   );
-  expect(looks).toBeLessThan(200);
+  expect(reads).toBeLessThan(200);
 });
 
 test("a very long key is cut before it is escaped", async () => {

@@ -2,13 +2,19 @@ import type { z } from "zod";
 import type { JsonProblem } from "./json.ts";
 
 const maxPlaces = 3;
-/** Places beyond these are not even counted: a schema that is not ours may find a hundred thousand. */
+/** How many places are counted. A schema of a tool's author may find a hundred thousand. */
 const maxCounted = 100;
 const maxPointerLength = 120;
 
 /**
  * One line for the message of `invalid_request`: the first offending places as JSON pointers, with what was expected
  * there. Values are never repeated.
+ *
+ * @example
+ * import { describeIssues, PrincipalRefSchema } from "turnpike/contracts";
+ *
+ * const { error } = PrincipalRefSchema.safeParse({ kind: "human" });
+ * console.log(describeIssues(error?.issues ?? [])); // /userId: expected string
  */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const places = new Map<string, string>();
@@ -37,7 +43,7 @@ function* offences(issues: readonly z.core.$ZodIssue[]): Generator<{ path: Prope
   }
 }
 
-/** RFC 6901, with control characters and line separators made visible and overlong pointers cut, before they cost anything. */
+/** A JSON pointer by RFC 6901. Control characters and line separators are made visible, and overlong pointers are cut early. */
 function toPointer(path: readonly PropertyKey[]): string {
   const pointer = path
     .slice(0, maxPointerLength)
@@ -47,7 +53,15 @@ function toPointer(path: readonly PropertyKey[]): string {
   return pointer.length > maxPointerLength ? `${pointer.slice(0, maxPointerLength)}...` : pointer;
 }
 
-/** What a place was expected to hold, in the words of `describeIssues`. */
+/**
+ * What a place was expected to hold, in the words of `describeIssues`.
+ *
+ * @example
+ * import { ActionSchema, describeExpectation } from "turnpike/contracts";
+ *
+ * const issues = ActionSchema.safeParse(7).error?.issues ?? [];
+ * console.log(issues.map(describeExpectation)); // [ 'expected string' ]
+ */
 export function describeExpectation(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":

@@ -9,9 +9,15 @@ const longestKnown = 35;
 const known = new Map<string, number>();
 
 /**
- * The instant of an RFC 3339 date-time as milliseconds since 1970, fractions kept; undefined when `text` is not one.
- * A leap second is the last second of a UTC day or nothing. All that is asked in one request has the same clock, and a grant
- * that is loaded for each request has the same times in each of them: both are parsed once.
+ * The instant of an RFC 3339 date-time as milliseconds since 1970, with fractions; undefined when `text` is not one.
+ * A leap second has to be the last second of a UTC day. The last texts are cached, because everything in one request has the same
+ * clock, and a grant has the same times in every request.
+ *
+ * @example
+ * import { parseInstant } from "turnpike/contracts";
+ *
+ * console.log(parseInstant("1970-01-01T00:00:01.5Z")); // 1500
+ * console.log(parseInstant("yesterday")); // undefined
  */
 export function parseInstant(text: string): number | undefined {
   if (text !== lastText) {
@@ -29,7 +35,7 @@ function learn(text: string): number | undefined {
   return instant;
 }
 
-/** Every decision reads a clock, hence no regular expression. */
+/** Parses without a regular expression, because every decision parses a time. */
 function instantOf(text: string): number | undefined {
   if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return undefined;
   if (text[10] !== "T" && text[10] !== "t") return undefined;
@@ -62,7 +68,7 @@ function digits(text: string, start: number, end: number): number {
   return value;
 }
 
-/** Where the fraction that begins at the 19th character ends: there, when there is none. */
+/** The end of the fraction that begins at the 19th character; 19 when there is none. */
 function endOfFraction(text: string): number {
   if (text[19] !== ".") return 19;
   let end = 20;
@@ -104,7 +110,7 @@ export function currentTimestamp(): string {
   return timestampOf(Date.now());
 }
 
-/** A moment as RFC 3339. The newest is written once, because many things happen in one millisecond. */
+/** An instant as RFC 3339. The last one is cached, because many things happen in one millisecond. */
 export function timestampOf(milliseconds: number): string {
   if (milliseconds !== lastMillisecond) {
     lastTimestamp = new Date(milliseconds).toISOString();

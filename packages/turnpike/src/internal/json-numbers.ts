@@ -21,9 +21,8 @@ function isDigit(byte: number): boolean {
 }
 
 /**
- * Why the number between two places would be another one after parsing, in words for its sender. Whole numbers beyond 2^53-1
- * lose digits. With a fraction or an exponent the sender chose limited precision: such a number may be rounded, but neither
- * to infinity nor to 0.
+ * Says for the sender why parsing would change the number between two places; undefined when it would not. Whole numbers beyond
+ * 2^53-1 lose digits. A number with a fraction or an exponent may be rounded, but not to infinity or 0.
  */
 export function numberProblem(text: Uint8Array, start: number, end: number): string | undefined {
   if (!isExtreme(text, start, end)) return undefined;
@@ -35,10 +34,10 @@ export function numberProblem(text: Uint8Array, start: number, end: number): str
   return value === 0 && /^-?[0.]*[1-9]/.test(written) ? roundedToZero : undefined;
 }
 
-/** How many bytes a whole number has that may be beyond 2^53-1, and one that may be rounded to infinity or 0 by its digits. */
+/** Shorter whole numbers are within 2^53-1, and shorter other numbers without an exponent are not rounded to infinity or 0. */
 const [longWhole, longFraction] = [16, 200];
 
-/** Tells ordinary numbers, which are almost all, by a look at their bytes: those need not be parsed twice. */
+/** Whether parsing might change a number. Its bytes show for almost all numbers that they need no second parsing. */
 function isExtreme(text: Uint8Array, start: number, end: number): boolean {
   const length = end - start;
   // 1e999 has five bytes.
@@ -55,7 +54,7 @@ function isExtreme(text: Uint8Array, start: number, end: number): boolean {
 
 const decoder = new TextDecoder();
 
-/** A decoder takes longer for a few bytes than everything else. */
+/** Decodes a few ASCII bytes, for which a `TextDecoder` would take too long. */
 function textBetween(text: Uint8Array, start: number, end: number): string {
   if (end - start > 32) return decoder.decode(text.subarray(start, end));
   let written = "";

@@ -9,6 +9,12 @@ export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output"): JsonObj
 /**
  * The JSON Schema (2020-12) of every schema in a room's exports, by the name of its type (`ToolCall` for
  * `ToolCallSchema`). Each refers to the others as `refPrefix` and their name, so every shape is written out once.
+ *
+ * @example
+ * import * as contracts from "turnpike/contracts";
+ * import { jsonSchemasOf } from "turnpike/http";
+ *
+ * console.log(jsonSchemasOf(contracts, "#/")["ToolCall"]?.["type"]); // object
  */
 export function jsonSchemasOf(exports: Readonly<Record<string, unknown>>, refPrefix = ""): Record<string, JsonObject> {
   const registry = z.registry<{ id: string }>();
@@ -26,6 +32,13 @@ function plain({ $schema: _dialect, $id: _id, ...schema }: z.core.JSONSchema.Bas
 /**
  * The same schemas, in which the variants of a union have names of their own, such as `ToolResultSucceeded`, and the union says
  * which property tells them apart. Generators name types after components: otherwise they make `ToolResultOneOf2` of them.
+ *
+ * @example
+ * import * as contracts from "turnpike/contracts";
+ * import { jsonSchemasOf, nameVariants } from "turnpike/http";
+ *
+ * const named = nameVariants(jsonSchemasOf(contracts, "#/"), "#/");
+ * console.log("ToolResultSucceeded" in named); // true
  */
 export function nameVariants(
   schemas: Readonly<Record<string, JsonObject>>,

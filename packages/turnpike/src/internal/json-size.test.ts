@@ -66,7 +66,7 @@ function readCopy(value: unknown): JsonValue {
   return reading.value;
 }
 
-test("JSON that was read is measured without another look at its parts, when it surely fits", () => {
+test("JSON that was read is measured without reading its parts again, when it surely fits", () => {
   const value = readCopy({ text: "milk", list: [1, [true], { deep: null }] });
   const keys = vi.spyOn(Object, "keys");
   expect(fitsInBytes(value, 1_048_576)).toBe(true);

@@ -2,7 +2,7 @@ import { mostBytesOf, type JsonValue } from "./json.ts";
 
 /** True when the JSON text of the value has at most so many bytes of UTF-8. Nothing is serialized, and the count stops early. */
 export function fitsInBytes(value: JsonValue, maxBytes: number): boolean {
-  // Most values are so small that they would fit if every character had to be escaped: those are not looked at.
+  // Most values are so small that they fit even if every character is escaped. They are not measured.
   return mostBytesOf(value) <= maxBytes || count(value, maxBytes) >= 0;
 }
 

@@ -1,6 +1,6 @@
 import { ReturnOverride } from "./return-override.ts";
 
-/** Any value that JSON can say. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object. */
@@ -26,7 +26,7 @@ export const jsonLimits: { depth: number; nodes: number; tooDeep: string; tooMan
   tooMany: `expected at most ${maxNodes} values in the whole document`,
 };
 
-/** A mark on what `readJson` made, which nobody else can put on anything. */
+/** Marks the values that `readJson` made. No other code can set this mark. */
 class ReadMark extends ReturnOverride {
   #mostBytes: number;
 
@@ -53,7 +53,7 @@ export function isReadJson(value: object): boolean {
   return ReadMark.isOn(value);
 }
 
-/** A number of bytes that the JSON text of a value does not exceed, as far as that is known without a look at its parts. */
+/** An upper bound for the bytes of a value's JSON text, without reading the parts of the value; Infinity when unknown. */
 export function mostBytesOf(value: JsonValue): number {
   if (typeof value === "string") return mostBytesOfText(value);
   return typeof value === "object" && value !== null ? ReadMark.mostBytes(value) : mostBytesOfScalar;
@@ -67,7 +67,7 @@ function mostBytesOfText(text: string): number {
 /** The longest numbers have 24 characters. */
 const mostBytesOfScalar = 24;
 
-/** The state of one reading: how many values it may still meet, how long its text may be so far, and what stopped it. */
+/** The state of one reading: how many values it may still read, the upper bound for its text so far, and what stopped it. */
 interface Walk {
   left: number;
   mostBytes: number;
@@ -75,8 +75,8 @@ interface Walk {
 }
 
 /**
- * Copies JSON that means what it says; each part is read once, so that no getter can answer differently later.
- * Recursion ends at the limit of depth, so no document can overflow the call stack.
+ * Copies a value that is JSON. It reads each part once, so that a getter cannot return something else later. The limit of depth
+ * ends the recursion, so that no document overflows the call stack.
  */
 export function readJson(root: unknown): JsonReading {
   if (typeof root === "object" && root !== null && isReadJson(root)) return { ok: true, value: root as JsonValue };
@@ -101,7 +101,7 @@ function read(value: unknown, depth: number, walk: Walk): JsonValue {
 function readArray(source: readonly unknown[], depth: number, walk: Walk): JsonValue {
   const { length } = source;
   walk.left -= length;
-  // A comma each; the brackets are counted as a value.
+  // One comma for each element. The brackets are counted with the value.
   walk.mostBytes += length;
   if (walk.left < 0) return stop(walk, jsonLimits.tooMany);
   const copy: JsonValue[] = [];

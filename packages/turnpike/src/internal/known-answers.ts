@@ -1,6 +1,6 @@
 import { ReturnOverride } from "./return-override.ts";
 
-/** A mark on the promise itself: a `WeakMap` that gets the promise of every call costs more than waiting for them. */
+/** Marks the promise itself, because a `WeakMap` that gets the promise of every call would cost more than to await them. */
 class Answer extends ReturnOverride {
   #reader: object;
   #value: unknown;
@@ -20,16 +20,16 @@ class Answer extends ReturnOverride {
   }
 }
 
-/** What promises came to, as one reader reads it. One that is given again need not be waited for again. */
+/** Remembers what one reader read from settled promises, so that it need not await a promise that it gets again. */
 export class KnownAnswers<T> {
-  /** What is known of a promise; undefined of anything else, whatever foreign code gave in its place. */
+  /** The value of a promise that was remembered; undefined for any other value, also one that is no promise. */
   of(promise: unknown): T | undefined {
     if (typeof promise !== "object" || promise === null) return undefined;
     return Answer.read(promise, this) as T | undefined;
   }
 
-  /** Only for what cannot change any more. */
-  keep(promise: object, value: T): void {
+  /** Remembers a value, which must never change. */
+  remember(promise: object, value: T): void {
     if (Object.isExtensible(promise) && !Answer.isOn(promise)) void new Answer(promise, this, value);
   }
 }

@@ -1,9 +1,9 @@
-/** Calls an observer: what it throws, or rejects with, has nobody left to go to. */
+/** Calls an observer and drops what it throws or rejects with, because no caller is left to handle it. */
 export function quietly(observe: () => unknown): void {
   try {
     const told = observe();
     if (told instanceof Promise) told.catch(() => {});
   } catch {
-    // See above.
+    // No caller is left to handle it.
   }
 }

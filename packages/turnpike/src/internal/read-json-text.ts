@@ -4,27 +4,30 @@ import { describeProblem } from "./describe-issues.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Why a JSON text is not taken. */
+/** Why a JSON text is refused. */
 export interface UnreadableJson {
   kind: "syntax" | JsonTextProblem["kind"];
   /** Where the problem is. */
   path: (string | number)[];
   /** What was expected there. */
   expected: string;
-  /** Both in one line. Values are never repeated. */
+  /** The place and what was expected, in one line. It never repeats values. */
   message: string;
 }
 
-/** What a JSON text says, or why it is not taken. */
+/** The value of a JSON text, or why the text is refused. */
 export type JsonTextReading = { ok: true; value: unknown } | ({ ok: false } & UnreadableJson);
 
 /**
- * Parses a JSON text from outside, as a string or in UTF-8. A text is refused that is no JSON, that is too deep or has too
- * many parts, or in which a number would be changed: a whole one beyond 2^53-1, one that becomes infinite, one that becomes 0.
+ * Parses a JSON text from outside, as a string or in UTF-8. It refuses a text that is not JSON, is too deep or has too many parts,
+ * and one with a number that parsing would change: a whole number beyond 2^53-1, or one that becomes infinite or 0.
  *
  * @example
- * readJsonText('{"id":9007199254740993}');
- * // { ok: false, kind: "number", path: ["id"], message: "/id: expected a whole number from ...; send any other as a string", ... }
+ * import { readJsonText } from "turnpike/contracts";
+ *
+ * console.log(readJsonText("[1]")); // { ok: true, value: [ 1 ] }
+ * const reading = readJsonText('{"id":9007199254740993}');
+ * console.log(reading.ok ? "read" : reading.kind); // number
  */
 export function readJsonText(text: string | Uint8Array): JsonTextReading {
   const problem = checkJsonText(bytesOf(text));
@@ -36,7 +39,15 @@ export function readJsonText(text: string | Uint8Array): JsonTextReading {
   }
 }
 
-/** The first number of a JSON text that parsing would change, for whoever leaves parsing and other limits to others. */
+/**
+ * The first number of a JSON text that parsing would change, for callers that parse and limit the text elsewhere.
+ *
+ * @example
+ * import { findChangedNumber } from "turnpike/contracts";
+ *
+ * console.log(findChangedNumber('{"id":9007199254740993}')?.path); // [ 'id' ]
+ * console.log(findChangedNumber('{"id":1}')); // undefined
+ */
 export function findChangedNumber(text: string | Uint8Array): UnreadableJson | undefined {
   const problem = checkJsonText(bytesOf(text), noLimits);
   return problem && unreadable(problem);

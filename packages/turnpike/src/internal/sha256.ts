@@ -4,7 +4,7 @@ const constants = Uint32Array.from(firstPrimes(64), (prime) => fraction(Math.cbr
 const initial = Uint32Array.from(firstPrimes(8), (prime) => fraction(Math.sqrt(prime)));
 const encoder = new TextEncoder();
 
-/** SHA-256 of a text as hex digits. Web Crypto has it too, but only asynchronously and at ten times the price for short texts. */
+/** SHA-256 of a text as hex digits. Why it is our own: docs/adr/0019. */
 export function sha256(text: string): string {
   const bytes = padded(encoder.encode(text));
   const state = Uint32Array.from(initial);

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { listenersOf } from "../../test/turns.ts";
 import { addWaiter, LazySignal, neverAborted, ownSignal, removeWaiter } from "./signals.ts";
 
-test("a lazy signal is made when somebody first looks at it, once", () => {
+test("a lazy signal is made when it is first read, once", () => {
   const made = vi.spyOn(globalThis, "AbortController");
   const lazy = new LazySignal();
   expect(made).not.toHaveBeenCalled();
@@ -12,12 +12,12 @@ test("a lazy signal is made when somebody first looks at it, once", () => {
 });
 
 for (const row of [
-  { name: "was looked at before", look: (lazy: LazySignal) => lazy.get().aborted },
-  { name: "is looked at only afterwards", look: () => false },
+  { name: "was read before", read: (lazy: LazySignal) => lazy.get().aborted },
+  { name: "is read only afterwards", read: () => false },
 ]) {
   test(`a lazy signal that ${row.name} says that it fired, and why`, () => {
     const lazy = new LazySignal();
-    expect(row.look(lazy)).toBe(false);
+    expect(row.read(lazy)).toBe(false);
     lazy.abort("late");
     expect([lazy.get().aborted, lazy.get().reason]).toStrictEqual([true, "late"]);
   });
@@ -36,7 +36,7 @@ test("those who wait for a signal of our own are told once, without a listener o
   expect([told, signal.aborted, signal.reason]).toStrictEqual([["stays"], true, "over"]);
 });
 
-test("nobody is kept waiting for a signal that never fires", () => {
+test("no listener is stored on a signal that never fires", () => {
   const signal = neverAborted();
   addWaiter(signal, () => {});
   expect(listenersOf(signal)).toBe(0);

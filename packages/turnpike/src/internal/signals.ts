@@ -9,12 +9,12 @@ export function isNeverAborted(signal: AbortSignal): boolean {
 }
 
 /**
- * One for all operations. A platform that forbids it while modules load (workerd did) ties each signal to the request
- * that made it, so there every operation gets its own.
+ * One signal for all operations. A platform that forbids it while modules load, as workerd did, ties each signal to the request
+ * that made it; there every operation gets its own.
  */
 const sharedSignal: AbortSignal | undefined = makeShared();
 
-/** It never fires, so listeners on it are not kept. */
+/** It never fires, so listeners on it are not stored. */
 function makeShared(): AbortSignal | undefined {
   try {
     return Object.defineProperty(new AbortController().signal, "addEventListener", { value: () => {} });
@@ -23,12 +23,12 @@ function makeShared(): AbortSignal | undefined {
   }
 }
 
-/** Who waits for a signal. There is one listener a signal, however many wait: adding the n-th listener costs n. */
+/** The waiters of each signal. Each signal has one listener for all of them, because to add the n-th listener costs n. */
 const waiting = new WeakMap<AbortSignal, Waiters>();
 
 interface Waiters {
   told: Set<() => void>;
-  /** A signal of our own is told by whoever fires it, and needs no listener. */
+  /** Whether `ownSignal` made the signal. The code that fires it calls the waiters, so that it needs no listener. */
   isOwn: boolean;
 }
 
@@ -44,7 +44,7 @@ function onAbort({ target }: Event): void {
   tellAll(target as AbortSignal);
 }
 
-/** Has `tell` called when the signal fires. The signal must not have fired. */
+/** Calls `tell` when the signal fires. The signal must not have fired. */
 export function addWaiter(signal: AbortSignal, tell: () => void): void {
   if (isNeverAborted(signal)) return;
   let waiters = waiting.get(signal);
@@ -53,7 +53,7 @@ export function addWaiter(signal: AbortSignal, tell: () => void): void {
   waiters.told.add(tell);
 }
 
-/** Takes `addWaiter` back; the last one leaves nothing on the signal. */
+/** Undoes `addWaiter`. With the last waiter the listener is removed too. */
 export function removeWaiter(signal: AbortSignal, tell: () => void): void {
   const waiters = waiting.get(signal);
   if (waiters?.told.delete(tell) === true && waiters.told.size === 0 && !waiters.isOwn)
@@ -61,8 +61,15 @@ export function removeWaiter(signal: AbortSignal, tell: () => void): void {
 }
 
 /**
- * Makes a signal, and the function that fires it. What waits for it puts no listener on it, which many calls under one signal
- * would each put there and take away again.
+ * Makes a signal and the function that fires it. The kernel puts no listeners on it, which saves each of many calls under one
+ * signal adding and removing one.
+ *
+ * @example
+ * import { ownSignal } from "turnpike/http";
+ *
+ * const { signal, abort } = ownSignal();
+ * abort(new Error("enough"));
+ * console.log(signal.aborted, signal.reason.message); // true enough
  */
 export function ownSignal(): { signal: AbortSignal; abort(reason?: unknown): void } {
   const controller = new AbortController();
@@ -78,12 +85,12 @@ export function ownSignal(): { signal: AbortSignal; abort(reason?: unknown): voi
   };
 }
 
-/** Whether `ownSignal` made it: to wait for it puts nothing on it. */
+/** Whether `ownSignal` made it, so that waiting for it needs no listener. */
 export function isOwnSignal(signal: AbortSignal): boolean {
   return waiting.get(signal)?.isOwn === true;
 }
 
-/** A signal that is made when somebody first looks at it. Most calls end before anybody does. */
+/** A signal that is made when it is first read, because most calls end without reading it. */
 export class LazySignal {
   #controller: AbortController | undefined;
   #fired: { reason: unknown } | undefined;

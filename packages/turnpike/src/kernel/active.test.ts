@@ -21,28 +21,28 @@ test("asked about without a purpose, a grant is live for any of its own", () => 
 describe("at noon, for reporting, a grant", () => {
   const rows: { name: string; changes: Partial<Grant>; inactive?: string }[] = [
     { name: "without constraints is live", changes: {} },
-    { name: "issued at this moment is live", changes: { issuedAt: now } },
-    { name: "issued a moment later is not issued", changes: { issuedAt: justAfter }, inactive: "not-issued" },
-    { name: "valid from this moment is live", changes: { constraints: { notBefore: now } } },
+    { name: "issued at this instant is live", changes: { issuedAt: now } },
+    { name: "issued an instant later is not issued", changes: { issuedAt: justAfter }, inactive: "not-issued" },
+    { name: "valid from this instant is live", changes: { constraints: { notBefore: now } } },
     {
-      name: "valid from a moment later is not yet valid",
+      name: "valid from an instant later is not yet valid",
       changes: { constraints: { notBefore: justAfter } },
       inactive: "not-yet-valid",
     },
-    { name: "that expires a moment later is live", changes: { constraints: { expiresAt: justAfter } } },
+    { name: "that expires an instant later is live", changes: { constraints: { expiresAt: justAfter } } },
     {
-      name: "that expires at this moment is expired",
+      name: "that expires at this instant is expired",
       changes: { constraints: { expiresAt: now } },
       inactive: "expired",
     },
     {
-      name: "that expired a moment before is expired",
+      name: "that expired an instant before is expired",
       changes: { constraints: { expiresAt: justBefore } },
       inactive: "expired",
     },
-    { name: "revoked a moment later is live", changes: { revokedAt: justAfter } },
-    { name: "revoked at this moment is revoked", changes: { revokedAt: now }, inactive: "revoked" },
-    { name: "revoked a moment before is revoked", changes: { revokedAt: justBefore }, inactive: "revoked" },
+    { name: "revoked an instant later is live", changes: { revokedAt: justAfter } },
+    { name: "revoked at this instant is revoked", changes: { revokedAt: now }, inactive: "revoked" },
+    { name: "revoked an instant before is revoked", changes: { revokedAt: justBefore }, inactive: "revoked" },
     { name: "for this purpose among others is live", changes: { constraints: { purposes: ["billing", "reporting"] } } },
     {
       name: "for another purpose is not for this one",
@@ -65,7 +65,7 @@ describe("at noon, for reporting, a grant", () => {
       inactive: "expired",
     },
     {
-      name: "valid from this moment, written with an offset, is live",
+      name: "valid from this instant, written with an offset, is live",
       changes: { constraints: { notBefore: "2026-01-01T14:00:00+02:00" } },
     },
     {
@@ -78,7 +78,7 @@ describe("at noon, for reporting, a grant", () => {
       changes: { constraints: { expiresAt: "2026-01-01T11:30:00-01:00" } },
     },
     {
-      name: "that expires at this moment, written with an offset, is expired",
+      name: "that expires at this instant, written with an offset, is expired",
       changes: { constraints: { expiresAt: "2026-01-01T07:00:00-05:00" } },
       inactive: "expired",
     },

@@ -1,7 +1,7 @@
 import { GrantSchema, type Grant, type PrincipalRef } from "../contracts/index.ts";
 import { copyOf, deepFreeze, isAccepted, parseInstant } from "../internal/index.ts";
 
-/** When a grant is live, as numbers. A time that is no number is never within any window. */
+/** When a grant is live, in numbers. An invalid time is NaN, so that no instant is within the window. */
 export interface Window {
   issuedAt: number;
   notBefore: number;
@@ -20,14 +20,14 @@ export class CompiledGrant {
     this.maxUses = maxUses;
   }
 
-  /** Made when it is first compared: of a large set, a decision looks at the few grants that cover its request. */
+  /** Computed at the first comparison, because a decision compares only the few grants of a large set that cover its request. */
   get window(): Window {
     return (this.#window ??= windowOf(this.grant));
   }
 }
 
 /** What a decision compares of its context. */
-export interface Moment {
+export interface Instant {
   owner: PrincipalRef;
   now: number;
   purpose: string;
@@ -36,7 +36,7 @@ export interface Moment {
 /** The first condition in time or purpose that a grant fails. */
 export type Inactivity = "not-issued" | "not-yet-valid" | "expired" | "revoked" | "purpose";
 
-/** Why the grant is not live at this instant for this purpose, or for any of its own; undefined when it is. */
+/** Why the grant is not live at this instant; undefined when it is. Without a purpose, the grant's purposes are not compared. */
 export function inactivity(grant: CompiledGrant, now: number, purpose?: string): Inactivity | undefined {
   const { issuedAt, notBefore, expiresAt, revokedAt } = grant.window;
   if (!(now >= issuedAt)) return "not-issued";
@@ -51,7 +51,7 @@ const compiled = new WeakMap<Grant, CompiledGrant>();
 
 /**
  * Checks and compiles one grant; undefined when it does not fit the contract.
- * A frozen grant is a promise that it never changes; freezing what it holds keeps the promise, so it is compiled once.
+ * A frozen grant is a promise that it never changes; its parts are frozen too, so it is compiled once.
  */
 export function compileGrant(grant: Grant): CompiledGrant | undefined {
   const known = compiled.get(grant);
@@ -61,7 +61,7 @@ export function compileGrant(grant: Grant): CompiledGrant | undefined {
   return fresh;
 }
 
-/** The same for a grant that is not expected again: freezing it and remembering it would cost more than compiling it. */
+/** Like `compileGrant`, for a grant that is not expected again: to freeze and cache it would cost more than to compile it. */
 export function compileOnce(grant: Grant): CompiledGrant | undefined {
   const known = compiled.get(grant);
   if (known !== undefined) return known;
@@ -69,14 +69,20 @@ export function compileOnce(grant: Grant): CompiledGrant | undefined {
   return copy.ok ? new CompiledGrant(copy.value) : undefined;
 }
 
-/** True for a grant that costs nothing to compile for good: it was accepted, or compiled before. */
+/** Whether `compileGrant` costs nothing for this grant, because it was accepted or compiled before. */
 export function isFixedGrant(grant: Grant | undefined): boolean {
   return grant !== undefined && (compiled.has(grant) || isAccepted(GrantSchema, grant));
 }
 
 /**
  * Checks and compiles a frozen grant ahead of the first decision that needs it, so that a host can spread the work of a
- * large set over time. Whether the grant fits the contract is for the decision to say.
+ * large set over time. A grant that does not fit the contract is refused by the decision, and not here.
+ *
+ * @example
+ * import { prepareGrant } from "turnpike/kernel";
+ *
+ * prepareGrant(Object.freeze(grant));
+ * console.log(Object.isFrozen(grant)); // true
  */
 export function prepareGrant(grant: Grant): void {
   compileGrant(grant);

@@ -2,23 +2,23 @@ import { samePrincipal, type AccessContext, type DiscoveryContext, type ToolDesc
 import { record, type AuditFacts } from "./audit.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
-import { isLive, momentOf } from "./candidates.ts";
+import { isLive, instantOf } from "./candidates.ts";
 import { acceptContext } from "./context.ts";
 import type { EffectOptions } from "./effect.ts";
 import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
 import { frozenReachOf } from "./reach.ts";
-import { areAllValid, standing, type Standing } from "./standing.ts";
+import { areAllValid, grantStatus, type GrantStatus } from "./grant-status.ts";
 import { isUnavailable, resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
-import type { AdmissionRecord } from "./turn-entry.ts";
+import type { AdmissionRecord } from "./call-check.ts";
 import { openScope, type TurnScope } from "./turn-scope.ts";
-import { letGoOn, letIn, refused, type EarlierRun, type TurnRefusal, type TurnSubject } from "./turn-way.ts";
+import { resume, admit, refused, type EarlierRun, type TurnRefusal, type TurnSubject } from "./turn-admission.ts";
 
 /** A turn that asks to run. */
 export interface TurnToAdmit extends TurnSubject {
   /** The tools to offer; those the context cannot use are left out. All visible ones when absent. */
   tools?: readonly ToolDescriptor[] | undefined;
-  /** Of a turn that ran before. */
-  goesOn?: EarlierRun | undefined;
+  /** The earlier runs of a turn that is resumed. */
+  resumes?: EarlierRun | undefined;
 }
 
 /** Whether the turn may run. */
@@ -42,27 +42,27 @@ export async function admitTurn(
   signal.throwIfAborted();
   const accepted = acceptContext(context);
   if (accepted === undefined) return refused("invalid_context");
-  const way = turn.goesOn
-    ? await letGoOn(gate, accepted, turn, turn.goesOn, options)
-    : await letIn(gate, accepted, turn, options);
-  if (way.kind === "refused") return way;
+  const result = turn.resumes
+    ? await resume(gate, accepted, turn, turn.resumes, options)
+    : await admit(gate, accepted, turn, options);
+  if (result.kind === "refused") return result;
 
-  const { context: trusted, view, request, grant } = way;
+  const { context: trusted, view, request, grant } = result;
   const listing = listingOf(listings, turn.tools, trusted);
   const catalog = listing?.catalog ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
-  const moment = momentOf(trusted);
-  const judged = await standing(gate.ports, view, moment, signal);
+  const instant = instantOf(trusted);
+  const judged = await grantStatus(gate.ports, view, instant, signal);
   const visible = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
   if (visible === undefined) return refused("authority_unavailable");
-  const before = turn.goesOn?.isAnswered === false ? turn.goesOn.admission?.tools : undefined;
+  const before = turn.resumes?.isAnswered === false ? turn.resumes.admission?.tools : undefined;
   const { tools, missing } = toolsSince(before, visible, catalog);
-  const reach = frozenReachOf(view, moment, judged);
+  const reach = frozenReachOf(view, instant, judged);
   signal.throwIfAborted();
-  const metadata = turn.goesOn && { goesOn: turn.goesOn.isAnswered ? "answered" : "interrupted" };
+  const metadata = turn.resumes && { goesOn: turn.resumes.isAnswered ? "answered" : "interrupted" };
   const started = (): AuditFacts => ({ type: "turn.started", outcome: "allowed", ...(metadata && { metadata }) });
   if (!(await record(gate.ports, trusted, started, signal, options))) return refused("audit_unavailable");
   const excluded = new Set([...judged.invalid, ...judged.unknown.keys()]);
-  const admitted = { authority: view.current, moment: way.since, excluded };
+  const admitted = { authority: view.current, instant: result.since, excluded };
   const running = {
     gate,
     context: trusted,
@@ -71,22 +71,22 @@ export async function admitTurn(
     missing,
     registry,
     isOpen: true,
-    mayHaveTakenEffect: turn.goesOn?.mayHaveTakenEffect === true,
+    mayHaveTakenEffect: turn.resumes?.mayHaveTakenEffect === true,
     mustEnd: undefined,
   };
   const admission = (): AdmissionRecord => {
-    const counting = view.current.grants.filter((one) => isLive(one, moment) && !excluded.has(one));
+    const counting = view.current.grants.filter((one) => isLive(one, instant) && !excluded.has(one));
     const grants = counting.map((one) => one.grant.id);
     const names = [...tools.map(({ name }) => name), ...missing];
     const namespaces = [...trusted.enabledToolNamespaces];
-    return { at: way.at, grantId: grant.grant.id, grants, namespaces, tools: names };
+    return { at: result.at, grantId: grant.grant.id, grants, namespaces, tools: names };
   };
   return { kind: "admitted", scope: openScope(running, admission, tools, reach) };
 }
 
 /**
- * Of the tools that are visible, those that a turn had before it was interrupted: it gets no others. And the names of those that
- * it had and whose provider has not answered: they are not lost.
+ * The tools of a resumed turn: those of the visible ones that it had before. `missing` are the names of tools that it had before
+ * and whose provider has not answered; the provider is asked again at each call.
  */
 function toolsSince(
   before: readonly string[] | undefined,
@@ -101,7 +101,7 @@ function toolsSince(
   };
 }
 
-/** What a list was made of, when it was made for this very access. */
+/** How a list of tools was made; undefined unless it was made for the same access. */
 function listingOf(
   listings: Listings,
   tools: readonly ToolDescriptor[] | undefined,
@@ -112,8 +112,8 @@ function listingOf(
 }
 
 /**
- * The visible tools, of those that were asked for; undefined when they cannot be established. A list that was made of the
- * same grants at the same moment is all visible when each of these grants is valid.
+ * Those of the tools asked for that are visible; undefined when that cannot be established. A list that was made of the same
+ * grants at the same instant needs no second check when all of these grants are valid.
  */
 function toolsToOffer(
   asked: readonly ToolDescriptor[] | undefined,
@@ -121,7 +121,7 @@ function toolsToOffer(
   view: AuthorityView,
   catalog: ToolCatalog,
   context: AccessContext,
-  judged: Standing,
+  judged: GrantStatus,
 ): readonly ToolDescriptor[] | undefined {
   const isStillTrue = listing?.authority === view.current && listing.context.now === context.now && areAllValid(judged);
   if (isStillTrue) return asked;

@@ -57,7 +57,7 @@ function typesOf(events: readonly AuditEvent[]): string[] {
 }
 
 describe("an act under a capability that needs approval", () => {
-  test("does not happen, and somebody is asked about exactly that act", async () => {
+  test("does not happen, and a person is asked about exactly that act", async () => {
     const { read, tool, permits } = office();
     const result = await read();
     const [asked] = permits.asked;
@@ -69,7 +69,7 @@ describe("an act under a capability that needs approval", () => {
     expect(tool.calls).toEqual([]);
   });
 
-  test("is on the trail before anybody is asked, without its arguments", async () => {
+  test("is in the audit log before a person is asked, without its arguments", async () => {
     const { read, events, permits } = office();
     await read("s3cret");
     expect(typesOf(events)).toEqual([
@@ -91,7 +91,7 @@ describe("an act under a capability that needs approval", () => {
     expect(JSON.stringify(events).replaceAll('"path":["notes","s3cret"]', "")).not.toContain("s3cret");
   });
 
-  test("joins the question that is open already, under whatever id", async () => {
+  test("joins the escalation that is open already, under whatever id", async () => {
     const { read, permits, events } = office();
     const [one, other] = [await read(), await read()];
     expect(errorOf(other)?.details).toEqual(errorOf(one)?.details);
@@ -99,7 +99,7 @@ describe("an act under a capability that needs approval", () => {
     expect(typesOf(events).filter((type) => type.startsWith("escalation"))).toHaveLength(1);
   });
 
-  test("happens once after a yes, under whatever id, and needs another yes after that", async () => {
+  test("happens once after an approval, under whatever id, and needs another approval after that", async () => {
     const { read, approve, tool, permits, events } = office();
     await read();
     approve();
@@ -134,7 +134,7 @@ describe("an act under a capability that needs approval", () => {
     expect(said(await read("today  "))).toBe("succeeded");
   });
 
-  test("does not happen after a no, for an hour, and nobody is asked again", async () => {
+  test("does not happen after a denial, for an hour, and no person is asked again", async () => {
     const { read, permits, tool } = office();
     await read();
     permits.deny(permits.asked[0]?.id ?? "", { at: now });
@@ -146,7 +146,7 @@ describe("an act under a capability that needs approval", () => {
     expect(tool.calls).toEqual([]);
   });
 
-  test("does not happen when nobody answers, for an hour after that", async () => {
+  test("does not happen without an answer in time, for an hour after that", async () => {
     const { read, permits } = office();
     await read();
     expect(said(await read("today", "2026-01-02T12:00:00Z"))).toBe("approval_expired");
@@ -155,7 +155,7 @@ describe("an act under a capability that needs approval", () => {
     expect(said(await read("today", "2026-01-02T13:00:00Z"))).toBe("approval_required");
   });
 
-  test("does not happen under a yes that has lapsed", async () => {
+  test("does not happen under an approval that has lapsed", async () => {
     const { read, approve, tool } = office();
     await read();
     approve();
@@ -163,7 +163,7 @@ describe("an act under a capability that needs approval", () => {
     expect(tool.calls).toEqual([]);
   });
 
-  test("happens for one of forty who race for one yes", async () => {
+  test("happens for one of forty calls that race for one approval", async () => {
     const { read, approve, tool, permits } = office();
     await read();
     approve();
@@ -175,7 +175,7 @@ describe("an act under a capability that needs approval", () => {
   });
 });
 
-describe("a yes", () => {
+describe("an approval", () => {
   test("does not revive a grant that was revoked", async () => {
     const { read, approve, tool, grants } = office();
     await read();
@@ -239,7 +239,7 @@ describe("a yes", () => {
   });
 
   test("counts where the store says that it is for this act alone, and not past the end that it names", async () => {
-    const permit = { id: "yes", grantId: "careful", approvedBy: ["human:carol"], expiresAt: now };
+    const permit = { id: "permit-1", grantId: "careful", approvedBy: ["human:carol"], expiresAt: now };
     const permits = storeSaying({ find: () => Promise.resolve({ kind: "permitted", permit }) });
     const world = worldOf({ permits, grants: [afterAsking], tools: [noteTool()] });
     expect(said(await world.kernel.invokeTool(contextOf(), callOf()))).toBe("approval_required");
@@ -253,7 +253,7 @@ describe("a yes", () => {
     { name: "tenant", changes: { namespaceId: "elsewhere" }, grant: { namespaceId: "elsewhere" } },
   ];
   for (const { name, changes, grant } of others) {
-    test(`is for nobody of another ${name}`, async () => {
+    test(`is for no request of another ${name}`, async () => {
       const other = { ...afterAsking, ...grant, id: Object.keys(grant).length === 0 ? "careful" : "other" };
       const { read, approve, tool, kernel } = office(other.id === "careful" ? [afterAsking] : [afterAsking, other]);
       await read();
@@ -265,7 +265,7 @@ describe("a yes", () => {
 });
 
 describe("uses and other grants", () => {
-  test("no use is counted for a question; the act itself takes one", async () => {
+  test("no use is counted for an escalation; the act itself takes one", async () => {
     const { read, approve, usage } = office([{ ...afterAsking, constraints: { maxUses: 1 } }]);
     await read();
     await read();
@@ -275,24 +275,24 @@ describe("uses and other grants", () => {
     expect(await usage.used("demo", "careful")).toBe(1);
   });
 
-  test("nobody is asked about a grant that is used up", async () => {
+  test("no person is asked about a grant that is used up", async () => {
     const { read, usage, permits } = office([{ ...afterAsking, constraints: { maxUses: 1 } }]);
     await usage.consume("demo", "careful", 1);
     expect(said(await read())).toBe("grant_exhausted");
     expect(permits.asked).toEqual([]);
   });
 
-  test("nobody is asked when uses cannot be counted", async () => {
+  test("no person is asked when uses cannot be counted", async () => {
     const usage = { used: fails, consume: fails };
     const { read, permits } = office([{ ...afterAsking, constraints: { maxUses: 1 } }], { usage });
     expect(said(await read())).toBe("usage_store_unavailable");
     expect(permits.asked).toEqual([]);
   });
 
-  const permit = { id: "yes", grantId: "careful", approvedBy: [], expiresAt: later };
+  const permit = { id: "permit-1", grantId: "careful", approvedBy: [], expiresAt: later };
   const permitted = () => Promise.resolve({ kind: "permitted", permit } as const);
 
-  test("no use is taken for a yes that somebody else used meanwhile, and nothing happens", async () => {
+  test("no use is taken for an approval that another call used meanwhile, and nothing happens", async () => {
     const permits = storeSaying({ find: permitted, use: () => Promise.resolve(false) });
     const [tool, grants] = [noteTool(), [{ ...afterAsking, constraints: { maxUses: 1 } }]];
     const { kernel, usage } = worldOf({ permits, grants, tools: [tool] });
@@ -301,11 +301,11 @@ describe("uses and other grants", () => {
     expect(tool.calls).toEqual([]);
   });
 
-  test("nobody is asked about a grant whose last use somebody else took meanwhile, but about the next", async () => {
+  test("no person is asked about a grant whose last use another call took meanwhile, but about the next", async () => {
     const asked: string[] = [];
     const ask: PermitStore["ask"] = (_context, { grantId }) => {
       asked.push(grantId);
-      return Promise.resolve({ id: "question", expiresAt: later });
+      return Promise.resolve({ id: "escalation", expiresAt: later });
     };
     const usage = { used: () => Promise.resolve(0), consume: () => Promise.resolve(false) };
     const bounded = { constraints: { maxUses: 1 } };
@@ -318,7 +318,7 @@ describe("uses and other grants", () => {
     expect(asked).toEqual(["second"]);
   });
 
-  test("a grant that needs no yes is tried first, also a bounded one", async () => {
+  test("a grant that needs no approval is tried first, also a bounded one", async () => {
     const { read, usage, permits } = office([afterAsking, grantOf("bounded", { constraints: { maxUses: 1 } })]);
     expect(said(await read())).toBe("succeeded");
     expect(await usage.used("demo", "bounded")).toBe(1);
@@ -326,14 +326,14 @@ describe("uses and other grants", () => {
     expect(permits.asked).toHaveLength(1);
   });
 
-  test("one grant with both needs no yes where a capability without it covers the act", async () => {
+  test("one grant with both needs no approval where a capability without it covers the act", async () => {
     const today = capability("files", ["notes", "today"], "read");
     const { read } = office([grantOf("both", { capabilities: [guarded(readNotes), today] })]);
     expect(said(await read("today"))).toBe("succeeded");
     expect(said(await read("tomorrow"))).toBe("approval_required");
   });
 
-  test("a grant that covers the act without a yes is looked at once", async () => {
+  test("a grant that covers the act without an approval is checked once", async () => {
     const capabilities = [guarded(readNotes), readNotes];
     const usage = { used: fails, consume: fails };
     const { read, portErrors } = office([grantOf("both", { capabilities, constraints: { maxUses: 1 } })], { usage });
@@ -341,19 +341,19 @@ describe("uses and other grants", () => {
     expect(portErrors).toHaveLength(1);
   });
 
-  test("nobody is asked about what the policy refuses", async () => {
+  test("no person is asked about what the policy refuses", async () => {
     const { read, permits } = office([afterAsking], { policy: { narrow: () => ({}) } });
     expect(said(await read())).toBe("host_policy_denied");
     expect(permits.asked).toEqual([]);
   });
 
-  test("nobody is asked about a grant whose chain is broken", async () => {
+  test("no person is asked about a grant whose chain is broken", async () => {
     const { read, permits } = office([{ ...afterAsking, parentId: "gone" }]);
     expect(said(await read())).toBe("delegation_chain_invalid");
     expect(permits.asked).toEqual([]);
   });
 
-  test("a missing yes is told before a chain that is broken, and after one that cannot be read", async () => {
+  test("a missing approval is told before a chain that is broken, and after one that cannot be read", async () => {
     const { read, permits } = office([afterAsking, grantOf("broken", { parentId: "gone" })]);
     expect(said(await read())).toBe("approval_required");
     expect(permits.asked).toHaveLength(1);
@@ -376,18 +376,18 @@ function storeSaying(parts: Partial<PermitStore>): PermitStore {
     find: () => Promise.resolve(undefined),
     waiting: () => Promise.resolve([]),
     use: () => Promise.resolve(true),
-    ask: () => Promise.resolve({ id: "question", expiresAt: later }),
+    ask: () => Promise.resolve({ id: "escalation", expiresAt: later }),
     ...parts,
   };
 }
 
 describe("without an answer of the permit store nothing happens", () => {
-  const permit = { id: "yes", grantId: "careful", approvedBy: [], expiresAt: later };
+  const permit = { id: "permit-1", grantId: "careful", approvedBy: [], expiresAt: later };
   const permitted = () => Promise.resolve({ kind: "permitted", permit } as const);
   const rows: { name: string; parts: Partial<Record<keyof PermitStore, unknown>> }[] = [
     { name: "that cannot be read", parts: { find: fails } },
     { name: "that cannot ask", parts: { ask: fails } },
-    { name: "that cannot say whether the yes is used", parts: { find: permitted, use: fails } },
+    { name: "that cannot say whether the approval is used", parts: { find: permitted, use: fails } },
     {
       name: "that says something else than whether it is used",
       parts: { find: permitted, use: () => Promise.resolve(1) },
@@ -401,11 +401,11 @@ describe("without an answer of the permit store nothing happens", () => {
       parts: { find: () => Promise.resolve({ kind: "permitted", permit: one }) },
     })),
     {
-      name: "with an open question without an end",
-      parts: { find: () => Promise.resolve({ kind: "asked", question: { id: "q" } }) },
+      name: "with an open escalation without an end",
+      parts: { find: () => Promise.resolve({ kind: "asked", escalation: { id: "q" } }) },
     },
     ...[undefined, null, "yes", {}, { id: "q" }].map((answer) => ({
-      name: `that answers a question with ${JSON.stringify(answer)}`,
+      name: `that answers an escalation with ${JSON.stringify(answer)}`,
       parts: { ask: () => Promise.resolve(answer) },
     })),
   ];
@@ -422,7 +422,7 @@ describe("without an answer of the permit store nothing happens", () => {
     });
   }
 
-  test("a question that could not be asked is taken back on the trail", async () => {
+  test("an escalation that could not be opened is recorded as failed", async () => {
     const permits = storeSaying({ ask: fails });
     const { kernel, events } = worldOf({ permits, grants: [afterAsking], tools: [noteTool()] });
     await kernel.invokeTool(contextOf(), callOf());
@@ -430,7 +430,7 @@ describe("without an answer of the permit store nothing happens", () => {
     expect(events[2]).toMatchObject({ reason: "permit_store_unavailable" });
   });
 
-  test("without a store it needs a yes that nobody can give, and nobody is asked", async () => {
+  test("without a store it needs an approval that no person can give, and no person is asked", async () => {
     const { kernel, events } = worldOf({ grants: [afterAsking], tools: [noteTool()] });
     const result = await kernel.invokeTool(contextOf(), callOf());
     expect(said(result)).toBe("approval_required");
@@ -442,14 +442,14 @@ describe("without an answer of the permit store nothing happens", () => {
     });
   });
 
-  test("an actor with too many open questions is told so, and asks no more", async () => {
+  test("an actor with too many open escalations is told so, and opens no more", async () => {
     const permits = memoryPermits({ maxOpen: 1 });
     const { kernel, events } = worldOf({ permits, grants: [afterAsking], tools: [noteTool()] });
     await kernel.invokeTool(contextOf(), callOf());
     const result = await kernel.invokeTool(contextOf(), callOf({ id: "2", arguments: { note: "tomorrow" } }));
     expect(said(result)).toBe("approval_required");
     expect(errorOf(result)).toMatchObject({
-      message: expect.stringContaining("as many open questions") as string,
+      message: expect.stringContaining("as many open escalations") as string,
       details: { requestHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
     });
     expect(errorOf(result)?.details).not.toHaveProperty("escalationId");
@@ -460,14 +460,14 @@ describe("without an answer of the permit store nothing happens", () => {
     });
   });
 
-  test("nobody is asked what the trail could not keep", async () => {
+  test("no person is asked what could not be recorded", async () => {
     const audit = refusingAudit(({ type }) => type === "escalation.requested");
     const { read, permits } = office([afterAsking], { audit });
     expect(await read()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
     expect(permits.asked).toEqual([]);
   });
 
-  test("nothing is used up when the decision cannot be kept by a ledger", async () => {
+  test("nothing is used up when the decision cannot be stored by a ledger", async () => {
     const ledger: DecisionLedger = { decide: fails };
     const { read, permits } = office([afterAsking], { ledger });
     expect(said(await read())).toBe("audit_unavailable");
@@ -494,13 +494,13 @@ describe("with a ledger", () => {
   }
 
   for (const row of [
-    { name: "a grant that needs a yes", grants: [afterAsking] },
+    { name: "a grant that needs an approval", grants: [afterAsking] },
     { name: "a bounded one", grants: [{ ...afterAsking, constraints: { maxUses: 1 } }] },
     {
-      name: "a bounded one before one that needs a yes",
+      name: "a bounded one before one that needs an approval",
       grants: [grantOf("b", { constraints: { maxUses: 1 } }), afterAsking],
     },
-    { name: "two that need a yes", grants: [afterAsking, { ...afterAsking, id: "second" }] },
+    { name: "two that need an approval", grants: [afterAsking, { ...afterAsking, id: "second" }] },
   ]) {
     test(`acts happen, are refused and are told as with ports of their own: ${row.name}`, async () => {
       const usage = memoryUsage();
@@ -532,7 +532,7 @@ describe("with a ledger", () => {
     });
   }
 
-  test("a permit that somebody else used meanwhile needs another yes, which is asked for", async () => {
+  test("a permit that another caller used meanwhile needs another approval, which is asked for", async () => {
     const permits = memoryPermits();
     const world = worldOf({ grants: [afterAsking], tools: [noteTool()], permits, ledger: ledgerOf(permits) });
     const read = () => world.kernel.invokeTool(contextOf(), callOf());
@@ -557,7 +557,7 @@ test("what people said is read once a decision, however many grants need it", as
 describe("authorize knows no act", () => {
   const request = needs("notes", "today");
 
-  test("it says that a yes is needed, with an authority request, and asks nobody", async () => {
+  test("it says that an approval is needed, with an authority request, and asks no one", async () => {
     const { kernel, permits } = office();
     const decision = await kernel.authorize(contextOf(), request);
     expect(decision).toMatchObject({
@@ -568,7 +568,7 @@ describe("authorize knows no act", () => {
     expect(permits.asked).toEqual([]);
   });
 
-  test("it says allowed while a yes for some act there waits to be used, and uses it up for nobody", async () => {
+  test("it says allowed while an approval for some act there waits to be used, and does not use it up", async () => {
     const { kernel, read, approve } = office();
     await read();
     approve();
@@ -595,7 +595,7 @@ describe("authorize knows no act", () => {
     });
   }
 
-  test("explain names the grant that needs a yes", async () => {
+  test("explain names the grant that needs an approval", async () => {
     const { kernel } = office();
     const { decision, grants } = await kernel.explain(contextOf(), request);
     expect(decision).toEqual({ allowed: false, reasonCode: "approval_required" });
@@ -603,7 +603,7 @@ describe("authorize knows no act", () => {
   });
 });
 
-test("reach leaves out what needs a yes, and the catalog offers it", async () => {
+test("reach leaves out what needs an approval, and the catalog offers it", async () => {
   const list = capability("files", ["notes"], "list");
   const { kernel } = office([grantOf("careful", { capabilities: [guarded(readNotes), list] })]);
   expect(await kernel.reach(contextOf())).toEqual({
@@ -613,7 +613,7 @@ test("reach leaves out what needs a yes, and the catalog offers it", async () =>
   expect((await kernel.listTools(contextOf())).map(({ name }) => name)).toEqual(["files.read"]);
 });
 
-describe("every kind of act needs its yes", () => {
+describe("every kind of act needs its approval", () => {
   test("a resource operation, by its input and metadata, and not by its id", async () => {
     const resources = memoryResources("files");
     const { kernel, approve, permits } = office([afterAsking], { resources: [resources] });
@@ -720,13 +720,13 @@ describe("every kind of act needs its yes", () => {
     expect(await kernel.admitTurn(contextOf(), turn)).toMatchObject({ kind: "admitted" });
   });
 
-  test("a turn of which nobody knows the message is never admitted, and nobody is asked", async () => {
+  test("a turn of an unknown message is never admitted, and no person is asked", async () => {
     const { kernel, permits } = office([grantOf("careful", { capabilities: [guarded(runAgent)] })]);
     expect(await kernel.admitTurn(contextOf(), { agent })).toEqual({ kind: "refused", reason: "approval_required" });
     expect(permits.asked).toEqual([]);
   });
 
-  test("a turn that was admitted after a yes goes on without another", async () => {
+  test("a turn that was admitted after an approval continues without another", async () => {
     const { kernel, approve, grants, tool } = office([
       grantOf("run", { capabilities: [guarded(runAgent)] }),
       grantOf("notes"),
@@ -738,12 +738,12 @@ describe("every kind of act needs its yes", () => {
     if (admitted.kind !== "admitted") throw new Error("It was refused.");
     const { signal } = new AbortController();
     expect(said(await admitted.scope.invokeTool(callOf(), now, signal))).toBe("succeeded");
-    // Another set of grants is looked at anew.
+    // Another set of grants is checked anew.
     grants.issue(grantOf("more", { capabilities: [capability("mail", [], "send")] }));
     expect(said(await admitted.scope.invokeTool(callOf({ id: "2" }), now, signal))).toBe("succeeded");
     const admission = admitted.scope.admission();
     const earlier = { admission, isAnswered: false, mayHaveTakenEffect: false };
-    expect(await kernel.admitTurn(contextOf(), { agent, message, goesOn: earlier })).toMatchObject({
+    expect(await kernel.admitTurn(contextOf(), { agent, message, resumes: earlier })).toMatchObject({
       kind: "admitted",
     });
     grants.revoke("demo", "run", now);
@@ -751,12 +751,14 @@ describe("every kind of act needs its yes", () => {
     expect(tool.calls).toHaveLength(2);
   });
 
-  test("a turn that ended in the middle of its admission is not carried on by a grant that needs a yes", async () => {
+  test("a turn that ended in the middle of its admission is not carried on by a grant that needs an approval", async () => {
     const { kernel } = office([grantOf("run", { capabilities: [guarded(runAgent)] })]);
     const began = { at: now, namespaces: ["files"] };
     const earlier = { admission: undefined, began, isAnswered: false, mayHaveTakenEffect: false };
     const message = envelopeOf({ receiver: agent });
-    expect(await kernel.admitTurn(contextOf(), { agent, message, goesOn: earlier })).toMatchObject({ kind: "refused" });
+    expect(await kernel.admitTurn(contextOf(), { agent, message, resumes: earlier })).toMatchObject({
+      kind: "refused",
+    });
   });
 });
 
@@ -773,7 +775,7 @@ describe("inside a turn", () => {
     return { ...world, read };
   }
 
-  test("a yes lets the same call happen, also after other grants were issued", async () => {
+  test("an approval lets the same call happen, also after other grants were issued", async () => {
     const { read, approve, grants, tool } = await turnOf([afterAsking]);
     expect(said(await read())).toBe("approval_required");
     approve();
@@ -782,14 +784,14 @@ describe("inside a turn", () => {
     expect(tool.calls).toHaveLength(1);
   });
 
-  test("what needed a yes at the admission needs one, whatever the grant says now", async () => {
+  test("what needed an approval at the admission needs one, whatever the grant says now", async () => {
     const { read, grants, tool } = await turnOf([afterAsking]);
     grants.issue({ ...afterAsking, capabilities: [readNotes] });
     expect(said(await read())).toBe("approval_required");
     expect(tool.calls).toEqual([]);
   });
 
-  test("of grants that need a yes, those without counted uses are asked about first, whatever they said before", async () => {
+  test("of grants that need an approval, those without counted uses are asked about first, whatever they said before", async () => {
     const bounded = grantOf("bounded", { ...afterAsking, id: "bounded", constraints: { maxUses: 1 } });
     const { read, grants, permits } = await turnOf([bounded, afterAsking]);
     grants.issue({ ...bounded, capabilities: [readNotes] });
@@ -797,7 +799,7 @@ describe("inside a turn", () => {
     expect(permits.asked.map(({ grantId }) => grantId)).toEqual(["careful"]);
   });
 
-  test("what needs a yes now needs one, whatever the grant said at the admission", async () => {
+  test("what needs an approval now needs one, whatever the grant said at the admission", async () => {
     const { read, grants, tool } = await turnOf([grantOf("careful")]);
     grants.issue(afterAsking);
     expect(said(await read())).toBe("approval_required");
@@ -805,7 +807,7 @@ describe("inside a turn", () => {
   });
 });
 
-describe("a running act covers what needs a yes", () => {
+describe("a running act covers what needs an approval", () => {
   const shown = capability("files", ["notes"], "list");
 
   async function covered(grants: readonly Grant[], isApproved: boolean): Promise<boolean[]> {
@@ -825,7 +827,7 @@ describe("a running act covers what needs a yes", () => {
     return seen;
   }
 
-  test("only when somebody said yes to it under that grant", async () => {
+  test("only when a person approved it under that grant", async () => {
     const today = capability("files", ["notes", "today"], "read");
     expect(await covered([grantOf("both", { capabilities: [guarded(readNotes), today, shown] })], false)).toEqual([
       false,
@@ -845,7 +847,7 @@ describe("a derived grant", () => {
     grantOf("parent", { subject: alice, issuer: bob, capabilities, constraints: { delegationDepth: 1 } });
   const ask = (capabilities: Capability[]) => ({ id: "child", subject: agent, capabilities, issuedAt: now });
 
-  test("may add that a yes is needed, and never drop it", () => {
+  test("may add that an approval is needed, and never drop it", () => {
     expect(deriveGrant(parentOf([readNotes]), ask([guarded(readNotes)]))).toMatchObject({ ok: true });
     expect(deriveGrant(parentOf([guarded(readNotes)]), ask([guarded(readNotes)]))).toMatchObject({ ok: true });
     expect(deriveGrant(parentOf([guarded(readNotes)]), ask([readNotes]))).toEqual({

@@ -4,10 +4,18 @@ import type { CompiledGrant } from "./active.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { callPort, type Answer, type Ports } from "./call-port.ts";
 import { deny, type Decision } from "./decide.ts";
-import { isFor, readQuestion, readState, required, unavailable, type Approval, type Approver } from "./permits.ts";
-import type { CallOptions, Permit, PermitState, PermitStore, Question } from "./ports.ts";
+import { isFor, readReference, readState, required, unavailable, type Approval, type Approver } from "./permits.ts";
+import type { CallOptions, Permit, PermitState, PermitStore, EscalationRef } from "./ports.ts";
 
-/** The request hash: equal for acts of equal content by the same actor, on the same authority, and for no others. */
+/**
+ * The request hash: equal for acts of equal content by the same actor, on the same authority, and for no others.
+ *
+ * @example
+ * import { requestHash } from "turnpike/kernel";
+ *
+ * const act = { kind: "tool", tool: "mail.send", arguments: { to: "bob" } } as const;
+ * console.log(requestHash(context, act).length); // 64
+ */
 export function requestHash(
   context: Pick<AccessContext, "namespaceId" | "actor" | "authority" | "owner" | "purpose">,
   act: Act,
@@ -16,16 +24,16 @@ export function requestHash(
   return sha256(canonicalJson({ namespaceId, actor, authority, owner, purpose, act }));
 }
 
-/** What an approval is about: an act that somebody wants to do, and how the trail names it. */
+/** What an approval is about: an act, and how the audit log names it. */
 export interface ActToDecide {
   context: AccessContext;
   request: AuthorizationRequest | undefined;
-  /** Exactly what is wanted; without it nobody can say yes to it. */
+  /** The exact act; without it the act cannot be approved. */
   act?: (() => Act) | undefined;
   facts?: Partial<AuditFacts> | undefined;
 }
 
-/** The approval of one act: what people said about it, read at most once, and the question that asks them. */
+/** The approval of one act: its state, read at most once, and the escalation that asks for it. */
 export class ActApproval implements Approver {
   readonly #ports: Ports;
   readonly #subject: ActToDecide;
@@ -58,7 +66,7 @@ export class ActApproval implements Approver {
       case "refused":
         return { kind: "lacking", refusal: said.value.reason };
       case "asked":
-        return { ...required, question: said.value.question };
+        return { ...required, escalation: said.value.escalation };
       case "permitted":
         return isFor(said.value.permit, grant.id, context) ? said.value : required;
       default:
@@ -66,21 +74,21 @@ export class ActApproval implements Approver {
     }
   }
 
-  /** Undefined when nobody knows exactly what is wanted. */
+  /** Undefined when the exact act is unknown. */
   get hash(): string | undefined {
     this.#act ??= this.#subject.act?.();
     this.#hash ??= this.#act && requestHash(this.#subject.context, this.#act);
     return this.#hash;
   }
 
-  /** Of an allowed act, what the trail says of the yes that it used. */
+  /** What the audit log says of the permit that an allowed act used. */
   usedOf({ id, approvedBy }: Permit): JsonObject {
     return { permit: { id, requestHash: this.hash ?? "", approvedBy: [...approvedBy] } };
   }
 
   /**
-   * A denial with where the yes is to be had that it lacks. Somebody is asked for it unless they are asked already; that is on
-   * the trail first. Of an act that needs several things `request` is the one that is denied.
+   * The denial, with the escalation that asks for the missing approval. One is opened unless one is open already, and the audit
+   * log says so first. Of an act that needs several things `request` is the one that is denied.
    */
   async ask(
     denial: Decision & { kind: "deny" },
@@ -98,9 +106,9 @@ export class ActApproval implements Approver {
       act === undefined
     )
       return denial;
-    // Whoever tries it, or asks about it, for the actor has to be known to the question that waits already.
+    // An open escalation must also name the operator or the enforcement point that acts for the actor.
     const isByOther = context.triedBy !== undefined || context.askedBy !== undefined;
-    if (lacks.question !== undefined && !isByOther) return { ...denial, details: detailsOf(hash, lacks.question) };
+    if (lacks.escalation !== undefined && !isByOther) return { ...denial, details: detailsOf(hash, lacks.escalation) };
     const grantId = lacks.grant.grant.id;
     const requested: AuditFacts = {
       ...facts,
@@ -112,12 +120,12 @@ export class ActApproval implements Approver {
       metadata: { requestHash: hash },
     };
     const { signal } = this.#call;
-    // INVARIANT: on the trail before anybody is asked, so not under the claim of the call, whose events may be kept later.
+    // INVARIANT: recorded before a person is asked, so not in the scope of the call, whose events may wait.
     if (!(await record(this.#ports, context, () => requested, signal))) return deny("audit_unavailable");
     const ask = (): ReturnType<PermitStore["ask"]> => permits.ask(context, { hash, act, request, grantId });
-    const asked = await callPort(this.#ports, { port: "permits" }, signal, ask, readQuestion);
+    const asked = await callPort(this.#ports, { port: "permits" }, signal, ask, readReference);
     if (asked.ok && asked.value !== "full") return { ...denial, details: detailsOf(hash, asked.value) };
-    // The trail says that somebody was asked, which has to be taken back.
+    // The audit log says that a person was asked, so a failed event has to follow.
     const reason = asked.ok ? "too_many_escalations" : "permit_store_unavailable";
     const failed: AuditFacts = { ...requested, outcome: "failed", reason };
     await recordOutcome(this.#ports, context, () => failed, signal, this.#call);
@@ -125,6 +133,6 @@ export class ActApproval implements Approver {
   }
 }
 
-function detailsOf(hash: string, { id, expiresAt }: Question): JsonObject {
+function detailsOf(hash: string, { id, expiresAt }: EscalationRef): JsonObject {
   return { escalationId: id, requestHash: hash, expiresAt };
 }

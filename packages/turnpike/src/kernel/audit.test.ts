@@ -362,7 +362,7 @@ for (const row of [
       kernel.sendMessage(context, untyped<MessageEnvelope>({ ...envelopeOf(), grants: [] })),
   },
 ]) {
-  test(`a denial of ${row.name} with invalid_request is on the trail like every other decision`, async () => {
+  test(`a denial of ${row.name} with invalid_request is in the audit log like every other decision`, async () => {
     const world = fullWorld();
     expect(await row.operate(world)).toMatchObject({ status: "denied", error: { code: "invalid_request" } });
     expect(world.events).toMatchObject([{ outcome: "denied", reason: "invalid_request" }]);
@@ -417,7 +417,7 @@ for (const row of effects) {
     expect(after.auditErrors).toMatchObject([{ error: expect.any(Error), event: { outcome: "succeeded" } }]);
   });
 
-  test(`${row.name}: the decision is on the trail before the effect, the outcome after it`, async () => {
+  test(`${row.name}: the decision is in the audit log before the effect, the outcome after it`, async () => {
     const order: string[] = [];
     const happens = <T>(result: unknown): Promise<T> => {
       order.push("effect");
@@ -438,7 +438,7 @@ for (const row of effects) {
     expect(order).toStrictEqual(["allowed", "effect", "failed"]);
   });
 
-  test(`${row.name}: with audit "none" there is no trail and the effect happens`, async () => {
+  test(`${row.name}: with audit "none" there is no audit log and the effect happens`, async () => {
     const { kernel, events } = fullWorld({ audit: "none" });
     expect(await row.operate(kernel)).toMatchObject(row.recorded);
     expect(events).toStrictEqual([]);
@@ -488,13 +488,13 @@ for (const row of [
   });
 }
 
-test("whether there is a trail has to be written down", () => {
+test("whether there is an audit log has to be written down", () => {
   const { audit: _unsaid, ...rest }: KernelOptions = { grants: { load: () => Promise.resolve([]) }, audit: "none" };
   expect(() => createKernel(untyped<KernelOptions>(rest))).toThrow(TypeError);
   expect(() => createKernel({ ...rest, audit: "none" })).not.toThrow();
 });
 
-test("arguments, outputs, inputs, payloads, reasons and metadata of callers never enter the trail", async () => {
+test("arguments, outputs, inputs, payloads, reasons and metadata of callers never enter the audit log", async () => {
   const secret = "s3cret-content";
   const content = { text: secret, [secret]: [secret] };
   const failing = { code: "own_code", message: secret, details: content };

@@ -1,9 +1,10 @@
 import type { AuditEvent, AuditEventType, AuditOutcome, DiscoveryContext } from "../contracts/index.ts";
 import { isNeverAborted, orAbort, quietly } from "../internal/index.ts";
 import { graceMs, type Ports } from "./call-port.ts";
+import { OutdatedReadsError } from "./kernel-error.ts";
 import type { AuditSink, CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 
-/** What one event says beyond the context it happened in. */
+/** The fields of one event that its context does not give. */
 export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Partial<
   Pick<
     AuditEvent,
@@ -12,8 +13,8 @@ export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Parti
 >;
 
 /**
- * Puts one event on the trail before anything happens because of it; `facts` is asked only when there is a trail.
- * False when the sink refused, which `onAuditError` is told: what has not happened yet must not happen then. Throws the
+ * Records one event before anything happens because of it; `facts` is called only when there is an audit log.
+ * False when the sink refused, which is reported to `onAuditError`: what has not happened yet must not happen then. Throws the
  * signal's reason when the caller goes before the sink has answered.
  */
 export function record(
@@ -27,19 +28,19 @@ export function record(
     signal.throwIfAborted();
     return true;
   }
-  const keeping = keep(ports, ports.audit, auditEvent(context, facts()), call);
-  return isNeverAborted(signal) ? keeping : unlessAborted(keeping, signal);
+  const recording = store(ports, ports.audit, auditEvent(context, facts()), call);
+  return isNeverAborted(signal) ? recording : unlessAborted(recording, signal);
 }
 
-async function unlessAborted<T>(keeping: Promise<T>, signal: AbortSignal): Promise<T> {
-  const kept = await orAbort(keeping, signal);
+async function unlessAborted<T>(recording: Promise<T>, signal: AbortSignal): Promise<T> {
+  const recorded = await orAbort(recording, signal);
   signal.throwIfAborted();
-  return kept;
+  return recorded;
 }
 
 /**
- * Has a ledger keep the first of these choices that it can; undefined when it kept none, which `onAuditError` is told. Throws
- * like `record`.
+ * Lets a ledger store the first of these choices that it can. Returns undefined, and reports the error to `onAuditError`, when the
+ * ledger stored none. Throws like `record`, and the `OutdatedReadsError` of a ledger.
  */
 export function recordChoice(
   ports: Ports,
@@ -47,8 +48,8 @@ export function recordChoice(
   choices: readonly DecisionChoice[],
   call: CallOptions & { signal: AbortSignal },
 ): Promise<number | undefined> {
-  const keeping = choose(ports, ledger, choices, call);
-  return isNeverAborted(call.signal) ? keeping : unlessAborted(keeping, call.signal);
+  const recording = choose(ports, ledger, choices, call);
+  return isNeverAborted(call.signal) ? recording : unlessAborted(recording, call.signal);
 }
 
 async function choose(
@@ -62,14 +63,15 @@ async function choose(
     if (choices[place] === undefined) throw new TypeError("The ledger named no choice.");
     return place;
   } catch (error) {
+    if (error instanceof OutdatedReadsError) throw error;
     for (const { event } of choices.slice(0, 1)) quietly(() => ports.onAuditError?.(error, event));
     return undefined;
   }
 }
 
 /**
- * Puts one event on the trail after what it tells of. Nothing is thrown, because what has happened has happened. Once the
- * caller has gone the sink is waited for a moment longer and no more; it may still keep the event later.
+ * Records an event about something that has happened. Nothing is thrown, because the effect cannot be undone. Once the caller has
+ * gone, the sink gets only a short grace; it may still store the event later.
  */
 export function recordOutcome(
   ports: Ports,
@@ -80,13 +82,20 @@ export function recordOutcome(
 ): undefined | Promise<unknown> {
   if (ports.audit === "none") return undefined;
   const event = auditEvent(context, facts());
-  const keeping = keep(ports, ports.audit, event, call);
-  if (isNeverAborted(signal)) return keeping;
-  return orAbort(keeping, signal, graceMs).catch((error: unknown) => quietly(() => ports.onAuditError?.(error, event)));
+  const recording = store(ports, ports.audit, event, call);
+  if (isNeverAborted(signal)) return recording;
+  return orAbort(recording, signal, graceMs).catch((error: unknown) =>
+    quietly(() => ports.onAuditError?.(error, event)),
+  );
 }
 
-/** False when the sink refused the event, which the operator is told, also when nobody waits for it any more. */
-async function keep(ports: Ports, sink: AuditSink, event: AuditEvent, call: CallOptions | undefined): Promise<boolean> {
+/** False when the sink refused the event. The operator is told even when the caller no longer waits. */
+async function store(
+  ports: Ports,
+  sink: AuditSink,
+  event: AuditEvent,
+  call: CallOptions | undefined,
+): Promise<boolean> {
   try {
     await sink.record(event, call);
     return true;
@@ -103,7 +112,7 @@ export function auditEvent(context: DiscoveryContext, facts: AuditFacts): AuditE
   const event: AuditEvent = { id, version: 1, at, traceId, namespaceId, actor, owner, purpose, ...facts };
   if (authority !== undefined) event.authority = authority;
   if (executionId !== undefined) event.executionId = executionId;
-  // INVARIANT: every row says who caused it besides the actor, so that nobody is shown as having tried what they did not.
+  // INVARIANT: every row says who caused it besides the actor, so that no actor is shown as having tried what another did.
   if (triedBy !== undefined) event.metadata = { ...event.metadata, triedBy };
   if (askedBy !== undefined) event.metadata = { ...event.metadata, askedBy };
   return event;

@@ -292,7 +292,7 @@ describe("a grant source", () => {
     });
   }
 
-  test("that gives one promise to everybody is unavailable to those it does not belong to", async () => {
+  test("that gives one promise to all actors is unavailable to those it does not belong to", async () => {
     const same = Promise.resolve(Object.freeze([grant()]));
     const { kernel, portErrors } = world({ load: () => same });
     expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
@@ -300,7 +300,7 @@ describe("a grant source", () => {
     expect(portErrors).toHaveLength(1);
   });
 
-  test("that returns one frozen array to everybody is unavailable to those it does not belong to", async () => {
+  test("that returns one frozen array to all actors is unavailable to those it does not belong to", async () => {
     const frozen = Object.freeze([grant()]);
     const { kernel } = world(sourceOf(() => frozen));
     const asked = [

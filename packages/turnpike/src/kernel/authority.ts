@@ -1,6 +1,6 @@
 import { samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
 import { KnownAnswers, orAbort } from "../internal/index.ts";
-import { compileGrant, compileOnce, isFixedGrant, type CompiledGrant, type Moment } from "./active.ts";
+import { compileGrant, compileOnce, isFixedGrant, type CompiledGrant, type Instant } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import type { GrantScope, GrantSource, VersionedGrants } from "./ports.ts";
@@ -8,7 +8,7 @@ import { VersionCache } from "./versioned-grants.ts";
 
 const maxGrants = 16_384;
 
-/** The grants that count: those in force now and, inside a turn, only as far as they carried at its admission. */
+/** The grants that count: those in force now. Inside a turn they count only as far as they did at its admission. */
 export interface AuthorityView {
   current: Authority;
   admitted?: AdmittedAuthority;
@@ -17,8 +17,8 @@ export interface AuthorityView {
 /** What a turn was admitted with. */
 export interface AdmittedAuthority {
   authority: Authority;
-  moment: Moment;
-  /** Grants that were live but did not stand, or could not be told to. */
+  instant: Instant;
+  /** Grants that were live but invalid, or whose validity was unknown. */
   excluded: ReadonlySet<CompiledGrant>;
 }
 
@@ -26,24 +26,24 @@ export interface AdmittedAuthority {
 export interface Authority {
   /** In the order in which they are tried: those without counted uses first, else as loaded. */
   grants: readonly CompiledGrant[];
-  /** What carries an act by itself. */
+  /** The capabilities that carry an act without an approval. */
   index: CapabilityIndex;
-  /** What carries an act once a person said yes to it; mostly empty. */
+  /** The capabilities that carry an act after a person has approved it; mostly empty. */
   guarded: CapabilityIndex;
-  /** Grants that stand or fall with more than the clock: derived ones and those with counted uses. */
+  /** Grants whose validity depends on more than the clock: derived ones and those with counted uses. */
   conditional: readonly CompiledGrant[];
-  /** Whose grants these are; an issuer is named when it is the only one. Absent for an empty set. */
+  /** The subject of these grants, with the issuer if all have the same one. Absent for an empty set. */
   holder: { namespaceId: string; subject: PrincipalRef; issuer: PrincipalRef | undefined } | undefined;
 }
 
 const compiledSets = new WeakMap<readonly Grant[], Authority>();
 
-/** A source that gives the same promise of the same frozen array again is not waited for again. */
+/** Spares awaiting a source that returns the same promise of the same frozen array again. */
 const answers = new KnownAnswers<Authority>();
 
 /**
  * The grants that the context exercises, or undefined when they cannot be read or cannot be trusted: too many, one
- * that does not fit the contract, one that is somebody else's. A superset is never filtered.
+ * that does not fit the contract, one of another subject. A superset is never filtered.
  */
 export function loadAuthority(
   ports: Ports,
@@ -81,7 +81,7 @@ async function readAuthority(
     if (!holds(authority, context))
       throw new Error("The grant source returned a grant outside the scope it was asked for.");
     signal.throwIfAborted();
-    if (!isVersioned(answer) && compiledSets.has(answer)) answers.keep(loading, authority);
+    if (!isVersioned(answer) && compiledSets.has(answer)) answers.remember(loading, authority);
     return { current: authority };
   } catch (error) {
     signal.throwIfAborted();
@@ -113,8 +113,8 @@ function scopeOf({ namespaceId, actor, authority, owner, purpose, now, traceId }
 }
 
 /**
- * Compiles a set of grants. A frozen array that comes again costs nothing from the second time on. Throws when the set cannot be
- * trusted.
+ * Compiles a set of grants. Throws when the set cannot be trusted. A frozen array that comes again costs nothing, from the third
+ * time on at the latest.
  */
 export function compileAuthority(grants: readonly Grant[]): Authority {
   const known = compiledSets.get(grants);
@@ -131,14 +131,14 @@ export function compileAuthority(grants: readonly Grant[]): Authority {
 const seen = new WeakSet<object>();
 
 /**
- * What a source makes anew for each call is compiled for that call alone: to freeze it to its last leaf and to remember it would
- * double the cost, and pays once the same comes again. The first grant speaks for all of them.
+ * Whether to cache a compiled set. Grants that a source makes anew for each call are not cached: to freeze and cache them would
+ * double the cost for nothing. The first grant decides for the set.
  */
 function isWorthRemembering(grants: readonly Grant[]): boolean {
   return isFixedGrant(grants[0]) || [grants, grants[0]].some(wasSeen);
 }
 
-/** True for something frozen that was asked about before. */
+/** Whether a frozen value was passed to this function before. */
 function wasSeen(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !Object.isFrozen(value)) return false;
   if (seen.has(value)) return true;
@@ -147,19 +147,19 @@ function wasSeen(value: unknown): boolean {
 }
 
 function compileSet(grants: readonly Grant[], compile: (grant: Grant) => CompiledGrant | undefined): Authority {
-  // Array.from visits holes too, and a hole fits no contract.
-  const compiled = Array.from(grants, (grant, place) => {
-    const one = compile(grant);
+  const compiled: CompiledGrant[] = [];
+  // By place, because a loop by element leaves out holes, and a hole fits no contract.
+  for (let place = 0; place < grants.length; place += 1) {
+    const one = compile(grants[place] as Grant);
     if (one === undefined) throw new TypeError(`Grant ${place} of the grant source does not fit the contract.`);
-    return one;
-  });
+    compiled.push(one);
+  }
   const ordered = compiled.every(isUnbounded)
     ? compiled
     : [...compiled.filter(isUnbounded), ...compiled.filter((grant) => !isUnbounded(grant))];
   return {
     grants: ordered,
-    index: indexCapabilities(ordered),
-    guarded: indexCapabilities(ordered, "each"),
+    ...indexCapabilities(ordered),
     conditional: ordered.filter((grant) => !isUnbounded(grant) || grant.grant.parentId !== undefined),
     holder: commonHolder(compiled),
   };

@@ -65,7 +65,7 @@ function revokedProxy(): unknown {
 
 type Ports = Partial<Omit<KernelOptions, "grants" | "ledger">>;
 
-/** A world with a tool that reads several notes, where uses and trail are one ledger or two ports. */
+/** A world with a tool that reads several notes, where uses and audit log are one ledger or two ports. */
 function office(grants: readonly Grant[], isLedger: boolean, ports: Ports = {}) {
   const usage = ports.usage ?? memoryUsage();
   const permits = memoryPermits();
@@ -112,7 +112,7 @@ for (const isLedger of [true, false]) {
       ]);
     });
 
-    test("a call is denied when one requirement is not covered, and the trail names that one", async () => {
+    test("a call is denied when one requirement is not covered, and the audit log names that one", async () => {
       const { read, tool, decisions, used } = office([over("a", ["one", "two"], { maxUses: 5 })], isLedger);
       const result = await read(["one", "two", "secret", "other"]);
       expect(result).toMatchObject({ status: "denied", error: { code: "no_matching_grant" } });
@@ -173,7 +173,7 @@ for (const isLedger of [true, false]) {
       expect(await used("b")).toEqual(allOrNone(3));
     });
 
-    test("calls that race go on with the next grant that covers the requirement", async () => {
+    test("calls that race use the next grant that covers the requirement", async () => {
       const grants = [
         over("a", ["one"], { maxUses: 2 }),
         over("b", ["one"], { maxUses: 3 }),
@@ -186,7 +186,7 @@ for (const isLedger of [true, false]) {
       expect(await used("c")).toEqual(allOrNone(5));
     });
 
-    test("a requirement that stands twice counts once", async () => {
+    test("a requirement that occurs twice counts once", async () => {
       const { read, used, decisions } = office([over("a", ["one", "two"], { maxUses: 5 })], isLedger);
       expect(said(await read(["one", "two", "one"]))).toBe("succeeded");
       expect(said(await read(["one", "one"]))).toBe("succeeded");
@@ -197,7 +197,7 @@ for (const isLedger of [true, false]) {
       ]);
     });
 
-    test("a grant without limit needs no usage store, also when the host's policy has to keep it", async () => {
+    test("a grant without limit needs no usage store, also when the host's policy has to allow it", async () => {
       const usage = { used: fails, consume: fails };
       const policy = { narrow: () => undefined };
       const { read, portErrors } = office([over("a", ["one", "two"])], isLedger, { usage, policy });
@@ -243,8 +243,8 @@ for (const isLedger of [true, false]) {
       expect(tool.calls).toEqual([]);
     });
 
-    describe("when a person has to say yes", () => {
-      test("one guarded grant for two places: one question, one permit, one use", async () => {
+    describe("when a person has to approve", () => {
+      test("one guarded grant for two places: one escalation, one permit, one use", async () => {
         const { read, permits, approve, tool, used, decisions } = office(
           [guarded("careful", ["one", "two"], { maxUses: 5 })],
           isLedger,
@@ -272,7 +272,7 @@ for (const isLedger of [true, false]) {
         expect(tool.calls).toHaveLength(1);
       });
 
-      test("two guarded grants for two places: denied, and nobody is asked", async () => {
+      test("two guarded grants for two places: denied, and no person is asked", async () => {
         const { read, permits, tool, decisions } = office(
           [guarded("careful", ["one"]), guarded("other", ["two"])],
           isLedger,
@@ -283,7 +283,7 @@ for (const isLedger of [true, false]) {
           error: {
             code: "approval_required",
             message:
-              "The act needs a person's yes under more than one grant, and nobody was asked: one grant has to cover all that needs it.",
+              "The act needs a person's approval under more than one grant, so none was asked for: one grant has to cover all that needs it.",
             retryable: false,
           },
         });
@@ -304,7 +304,7 @@ for (const isLedger of [true, false]) {
         expect(said(await read(["one", "two"]))).toBe("succeeded");
       });
 
-      test("free and guarded ones together: the yes is for the guarded, and both lose their use", async () => {
+      test("free and guarded ones together: the approval is for the guarded, and both lose their use", async () => {
         const grants = [over("free", ["one"], { maxUses: 5 }), guarded("careful", ["two"], { maxUses: 5 })];
         const { read, permits, approve, used, decisions } = office(grants, isLedger);
         expect(said(await read(["one", "two"]))).toBe("approval_required");
@@ -319,7 +319,7 @@ for (const isLedger of [true, false]) {
         });
       });
 
-      test("a yes that was given for one grant is no yes to another", async () => {
+      test("an approval that was given for one grant is no approval under another", async () => {
         const grants = [over("free", ["one"]), guarded("careful", ["two"]), guarded("both", ["one", "two"])];
         const world = office(grants, isLedger);
         expect(said(await world.read(["one", "two"]))).toBe("approval_required");
@@ -331,7 +331,7 @@ for (const isLedger of [true, false]) {
         expect(world.permits.asked).toMatchObject([{ grantId: "careful" }, { grantId: "both" }]);
       });
 
-      test("a yes under a grant whose chain is broken since is none: the yes under another one is asked for", async () => {
+      test("an approval under a grant whose chain is broken since is none: the approval under another one is asked for", async () => {
         const root = over("root", ["one", "two"], { delegationDepth: 1 }, { subject: alice, issuer: bob });
         const derived = { ...guarded("derived", ["one", "two"]), parentId: "root" };
         const world = office([root, derived, guarded("other", ["one", "two"])], isLedger);
@@ -344,14 +344,14 @@ for (const isLedger of [true, false]) {
         expect(world.permits.asked).toMatchObject([{ grantId: "derived" }, { grantId: "other" }]);
       });
 
-      test("nobody is asked when something else is missing too, and that is the reason", async () => {
+      test("no person is asked when something else is missing too, and that is the reason", async () => {
         const { read, permits, decisions } = office([guarded("careful", ["one"])], isLedger);
         expect(said(await read(["one", "two"]))).toBe("no_matching_grant");
         expect(permits.asked).toEqual([]);
         expect(decisions()).toMatchObject([{ resource: { path: ["notes", "two"] } }]);
       });
 
-      test("a no counts for the act, and the trail says so", async () => {
+      test("a denial counts for the act, and the audit log says so", async () => {
         const broken = over("broken", ["one"], {}, { parentId: "gone" });
         const { read, permits, tool, decisions } = office([broken, guarded("careful", ["one", "two"])], isLedger);
         await read(["one", "two"]);
@@ -370,7 +370,7 @@ for (const isLedger of [true, false]) {
         expect(tool.calls).toEqual([]);
       });
 
-      test("a spent guarded grant is asked for by nobody", async () => {
+      test("no person is asked about a spent guarded grant", async () => {
         const { read, permits, approve } = office([guarded("careful", ["one", "two"], { maxUses: 1 })], isLedger);
         await read(["one", "two"]);
         approve();
@@ -380,11 +380,11 @@ for (const isLedger of [true, false]) {
       });
 
       for (const row of [
-        // Whether the yes or the use was gone cannot be told, and nobody is asked in vain.
+        // Whether the approval or the use was gone cannot be told, and no person is asked in vain.
         { name: "bounded", constraints: { maxUses: 9 }, asked: 1 },
         { name: "not bounded", constraints: {}, asked: 2 },
       ]) {
-        test(`of calls that race for one yes one happens, under a grant that is ${row.name}`, async () => {
+        test(`of calls that race for one approval one happens, under a grant that is ${row.name}`, async () => {
           const { read, approve, tool, permits } = office(
             [guarded("careful", ["one", "two"], row.constraints), over("free", ["three"])],
             isLedger,
@@ -425,10 +425,10 @@ test("many bounded grants make no more plans than a ledger can be asked about", 
   expect(tool.calls).toHaveLength(1);
 });
 
-test("the uses of a grant are looked up once for all requirements of a call", async () => {
+test("the uses of a grant are read once for all requirements of a call", async () => {
   const usage = memoryUsage();
-  let looks = 0;
-  const counting: UsageStore = { ...usage, used: (...of) => ((looks += 1), usage.used(...of)) };
+  let reads = 0;
+  const counting: UsageStore = { ...usage, used: (...of) => ((reads += 1), usage.used(...of)) };
   const { kernel } = worldOf({
     grants: [grantOf("a", { constraints: { maxUses: 3 } })],
     tools: [notesTool()],
@@ -436,7 +436,7 @@ test("the uses of a grant are looked up once for all requirements of a call", as
   });
   const notes = Array.from({ length: 64 }, (_one, place) => `note-${place}`);
   expect(said(await kernel.invokeTool(contextOf(), callOf({ arguments: { notes } })))).toBe("succeeded");
-  expect(looks).toBe(1);
+  expect(reads).toBe(1);
   expect(await usage.used("demo", "a")).toBe(1);
 });
 
@@ -449,7 +449,7 @@ for (const row of [
   },
   { name: "has none left after all", of: { consume: () => Promise.resolve(false) }, code: "grant_exhausted" },
 ]) {
-  test(`nothing happens when the usage store ${row.name}, and the decision is on the trail`, async () => {
+  test(`nothing happens when the usage store ${row.name}, and the decision is in the audit log`, async () => {
     const usage = { ...memoryUsage(), ...row.of };
     const { read, tool, decisions } = office([over("a", ["one", "two"], { maxUses: 1 })], false, { usage });
     expect(said(await read(["one", "two"]))).toBe(row.code);
@@ -459,10 +459,10 @@ for (const row of [
 }
 
 test("a use that is taken is not taken again when another one is gone", async () => {
-  const kept = memoryUsage();
+  const stored = memoryUsage();
   const usage: UsageStore = {
-    ...kept,
-    consume: (tenant, id, maxUses) => (id === "a" ? Promise.resolve(false) : kept.consume(tenant, id, maxUses)),
+    ...stored,
+    consume: (tenant, id, maxUses) => (id === "a" ? Promise.resolve(false) : stored.consume(tenant, id, maxUses)),
   };
   const bounded = { maxUses: 5 };
   const grants = [over("a", ["one"], bounded), over("b", ["one"], bounded), over("c", ["two"], bounded)];
@@ -472,7 +472,7 @@ test("a use that is taken is not taken again when another one is gone", async ()
 });
 
 for (const isLedger of [true, false]) {
-  test(`nothing happens when the decision cannot be kept, ${isLedger ? "by a ledger" : "by a sink"}`, async () => {
+  test(`nothing happens when the decision cannot be stored, ${isLedger ? "by a ledger" : "by a sink"}`, async () => {
     const tool = notesTool();
     const grants = [over("a", ["one", "two"])];
     const audit = refusingAudit(({ type }) => type === "authorization.checked");
@@ -506,7 +506,7 @@ describe("what a tool may require", () => {
     { name: "a list that is gone", required: revokedProxy() },
     { name: "a list of lists", required: [[needs("notes", "one")]] },
     {
-      name: "what throws when it is looked at",
+      name: "what throws when it is read",
       required: new Proxy([], {
         get: () => {
           throw new Error(portSecret);
@@ -592,7 +592,7 @@ describe("a tool that throws a ToolError in place of a requirement", () => {
     { name: "has no code", error: new ToolError("", "Closed.") },
     { name: "is another error", error: new Error(portSecret) },
     {
-      name: "throws when it is looked at",
+      name: "throws when it is read",
       error: new Proxy(new ToolError("a", "b"), {
         getPrototypeOf: () => {
           throw new Error(portSecret);
@@ -616,7 +616,7 @@ describe("a tool that throws a ToolError in place of a requirement", () => {
   }
 });
 
-test("inside a turn each requirement is decided on what was admitted, at its own moment", async () => {
+test("inside a turn each requirement is decided on what was admitted, at its own instant", async () => {
   const run = grantOf("run", { capabilities: [runAgent] });
   const { kernel, grants, tool } = office([run, over("a", ["one"]), over("b", ["two"])], false);
   const admission = await kernel.admitTurn(contextOf(), { agent });
@@ -633,7 +633,7 @@ test("inside a turn each requirement is decided on what was admitted, at its own
   expect(tool.calls).toHaveLength(1);
 });
 
-describe("a yes to a running act of several", () => {
+describe("an approval of a running act of several", () => {
   /** Whether the act covers a note that none of its requirements names, and one that it does. */
   async function shownUnder(grants: readonly Grant[]): Promise<boolean[]> {
     const shown: boolean[] = [];

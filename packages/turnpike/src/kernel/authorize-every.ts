@@ -5,14 +5,14 @@ import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
 import { factsOf, useOf, type DecisionSubject } from "./authorize.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Ports } from "./call-port.ts";
-import { momentOf } from "./candidates.ts";
+import { instantOf } from "./candidates.ts";
 import { choose, deny, type Decision } from "./decide.ts";
 import { required, type Approver } from "./permits.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 import { permitOf, plansFor, type Plan, type Plans, type Refused, type Requirement } from "./requirement-plans.ts";
 import { consume, peek, type Spend } from "./spend.ts";
 
-/** Requirements of one act: more than one, all within the ceiling of its tool, none of them twice. */
+/** The requirements of one act, which has more than one. All are different and within the ceiling of its tool. */
 export type Requirements = readonly [AuthorizationRequest, ...AuthorizationRequest[]];
 
 /** An act that needs several things. */
@@ -23,21 +23,22 @@ export interface ActOfSeveral extends Omit<DecisionSubject, "request" | "view"> 
 
 type Call = CallOptions & { signal: AbortSignal };
 
-/** What people said is about the whole act, so it is looked up for all of its requirements together. */
-const nobody: Approver = { approve: () => Promise.resolve(required) };
+/** Used for the single requirements, because an approval covers the whole act and is read once for all of them. */
+const noApprover: Approver = { approve: () => Promise.resolve(required) };
 
 /**
- * Decides for an execution that needs several things: each has to be covered, by whichever grant covers it alone. Every
- * bounded grant among them loses one use. What needs a yes has to be covered by one grant, because a permit is for one.
+ * Decides for an execution with several requirements. Each has to be covered by a single grant, and different grants may cover
+ * different ones. Every bounded grant among them loses one use. All requirements that need approval have to be covered by the same
+ * grant, because a permit is for one grant.
  */
 export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decision> {
   const { context, requests, view } = act;
   const { signal } = call;
   signal.throwIfAborted();
-  const [moment, look] = [momentOf(context), lookOnce()];
+  const [instant, check] = [instantOf(context), checkOnce()];
   const requirements: Requirement[] = [];
   for (const request of requests) {
-    const choices = await choose({ ports, view, context, request, moment, approver: nobody, signal, look });
+    const choices = await choose({ ports, view, context, request, instant, approver: noApprover, signal, check });
     requirements.push({ request, choices });
   }
   const approval = new ActApproval(ports, { ...act, request: requests[0] }, call);
@@ -53,17 +54,17 @@ export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call
   return decision.lacks === undefined ? decision : approval.ask(decision, request);
 }
 
-/** Looks at the uses of each grant once. */
-function lookOnce(): Spend["look"] {
-  const seen = new Map<string, ReturnType<Spend["look"]>>();
+/** Reads the uses of each grant once. */
+function checkOnce(): Spend["check"] {
+  const seen = new Map<string, ReturnType<Spend["check"]>>();
   return (ports, grant, signal) => {
-    const known = seen.get(grant.grant.id) ?? peek.look(ports, grant, signal);
+    const known = seen.get(grant.grant.id) ?? peek.check(ports, grant, signal);
     seen.set(grant.grant.id, known);
     return known;
   };
 }
 
-/** Hands all plans to the ledger, which takes what one of them needs and keeps its event in one step. */
+/** Passes all plans to the ledger, which takes the uses of one plan and stores its event in one step. */
 async function takeInLedger(
   ports: Ports,
   ledger: DecisionLedger,
@@ -100,7 +101,7 @@ async function takeAndRecord(
   return (await record(ports, context, () => facts(outcome), call.signal, call)) ? outcome : undefined;
 }
 
-/** Takes what the first plan needs of which nothing is gone; nothing is taken twice. A reason when a store does not answer. */
+/** Takes the uses of the first plan that still has all of them, none of them twice. Returns a reason when a store does not answer. */
 async function takeOneByOne(
   ports: Ports,
   { plans, end }: Plans,
@@ -125,7 +126,7 @@ async function takeOneByOne(
   return end;
 }
 
-/** One event for all: the first requirement and its grant, and the others beside it; of a denial what is denied. */
+/** One event for all requirements. An allowed one names the first and its grant, with the others in the metadata; a denial names the denied one. */
 function factsAbout(act: ActOfSeveral, outcome: Plan | Refused, approval: ActApproval): AuditFacts {
   if (outcome.kind === "deny") return factsOf({ ...act, request: outcome.request }, outcome.decision, approval);
   const { requests, view } = act;
@@ -138,7 +139,7 @@ function factsAbout(act: ActOfSeveral, outcome: Plan | Refused, approval: ActApp
   return { ...facts, metadata: { ...(permit && approval.usedOf(permit)), others: others.slice(1) } };
 }
 
-/** The decision about the first requirement stands for all. It has the permit only if that is its own grant's. */
+/** Returns the decision about the first requirement for the whole act. It has the permit only if the permit is for its grant. */
 function decisionOf(plan: Plan, view: AuthorityView): Decision {
   const grant = plan.grants[0] as CompiledGrant;
   const used = permitOf(plan);

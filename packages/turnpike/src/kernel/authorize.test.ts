@@ -103,7 +103,7 @@ describe("an embedded caller is refused like a remote one", () => {
     expect((await kernel.authorize(context(), ask())).reasonCode).toBe("authority_unavailable");
   });
 
-  test("an invalid request is on the trail, without what cannot be told", async () => {
+  test("an invalid request is in the audit log, without what cannot be told", async () => {
     const { kernel, audit } = world([grant()]);
     await kernel.authorize(context(), ask({ owner: stranger }));
     expect(audit.events).toEqual([
@@ -114,7 +114,7 @@ describe("an embedded caller is refused like a remote one", () => {
 });
 
 function refuseToAnswer(): Promise<readonly Grant[]> {
-  throw new Error("Nobody should have asked.");
+  throw new Error("This should not have been called.");
 }
 
 describe("authorize", () => {
@@ -238,12 +238,12 @@ describe("authorize", () => {
       reasonCode: "allowed",
     },
     {
-      name: "compares moments, not texts",
+      name: "compares instants, not texts",
       held: { constraints: { expiresAt: "2026-01-01T06:00:00-06:00" } },
       reasonCode: "no_matching_grant",
     },
     {
-      name: "compares moments, not texts, a second later",
+      name: "compares instants, not texts, a second later",
       held: { constraints: { expiresAt: "2026-01-01T06:00:01-06:00" } },
       reasonCode: "allowed",
     },
@@ -379,7 +379,7 @@ describe("the required authority of a denial", () => {
   });
 });
 
-describe("the trail of authorize", () => {
+describe("the audit log of authorize", () => {
   const about = {
     id: expect.any(String),
     version: 1,
@@ -433,7 +433,7 @@ describe("the trail of authorize", () => {
     });
   }
 
-  test("is not kept when the host chose none, and decisions are the same", async () => {
+  test("is not stored when the host chose none, and decisions are the same", async () => {
     const kernel = createKernel({ grants: memoryGrants([grant()]), audit: "none" });
     expect(await kernel.authorize(context(), ask())).toEqual(allowed);
     expect((await kernel.authorize(context(), ask({ action: "write" }))).reasonCode).toBe("no_matching_grant");

@@ -12,7 +12,7 @@ import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
 import { acceptContext } from "./context.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
-import { momentOf } from "./candidates.ts";
+import { instantOf } from "./candidates.ts";
 import type { CompiledGrant } from "./active.ts";
 import { ActApproval, type ActToDecide } from "./approval.ts";
 import { choose, decide, deny, type Choice, type Decision } from "./decide.ts";
@@ -35,7 +35,7 @@ export interface Gate {
 /** What an operation adds to the audit event of its decision. */
 type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
 
-/** What is decided, on which grants, and what the trail says of it besides. */
+/** A request to decide about, with the grants that count, and further facts for the audit log. */
 export interface DecisionSubject extends ActToDecide {
   /** An accepted request, or undefined when what was asked cannot be one. */
   request: AuthorizationRequest | undefined;
@@ -73,8 +73,8 @@ export async function authorize(
 }
 
 /**
- * Decides for an execution: a bounded grant loses one use, a permit its only one, and the decision is on the trail before
- * anything happens. When nothing but a person's yes is missing, somebody is asked for it.
+ * Decides for an execution: a bounded grant loses one use, a permit its only one, and the decision is recorded before
+ * anything happens. When only a person's approval is missing, it is asked for.
  */
 export function authorizeEffect(
   ports: Ports,
@@ -87,7 +87,7 @@ export function authorizeEffect(
   return decided instanceof Promise ? decided.then((decision) => askIfLacking(decision, approval)) : decided;
 }
 
-/** Hands all that a decision may come to to the ledger, which takes the use and keeps the event in one step. */
+/** Hands every possible decision to the ledger, which takes the use and stores the event in one step. */
 async function decideInLedger(
   ports: Ports,
   ledger: DecisionLedger,
@@ -129,10 +129,10 @@ function chooseOn(
 ): Choice[] | Promise<Choice[]> {
   if (request === undefined) return [{ decision: deny("invalid_request") }];
   if (view === undefined) return [{ decision: deny("authority_unavailable") }];
-  return choose({ ports, view, context, request, moment: momentOf(context), approver, signal });
+  return choose({ ports, view, context, request, instant: instantOf(context), approver, signal });
 }
 
-/** A decision that nobody is asked for and that nobody records is there at once. */
+/** A decision that needs no port and no record is made at once. */
 function decideAndRecord(
   ports: Ports,
   subject: DecisionSubject,
@@ -190,7 +190,7 @@ export function decideOn(
 ): Decision | Promise<Decision> {
   if (request === undefined) return deny("invalid_request");
   if (view === undefined) return deny("authority_unavailable");
-  return decide({ ports, view, context, request, moment: momentOf(context), spend, approver, signal });
+  return decide({ ports, view, context, request, instant: instantOf(context), spend, approver, signal });
 }
 
 /** The request as the kernel uses it; undefined when it does not fit, or names another owner than the context's. */

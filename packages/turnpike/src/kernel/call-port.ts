@@ -4,18 +4,18 @@ import type { KernelOptions, PortFailure } from "./ports.ts";
 /** The host's ports as the operations use them. */
 export type Ports = Omit<KernelOptions, "tools" | "toolProviders" | "resources">;
 
-/** What a port answered; its error has gone to the operator and is not here. */
+/** The answer of a port. An error is not part of it, because it was reported to the operator. */
 export type Answer<T> = { ok: true; value: T } | { ok: false };
 
 const failed: { ok: false } = { ok: false };
 
-/** For how long the outcome of what has begun is waited for once its caller has gone. */
+/** How long the kernel waits for the outcome of a running operation after its caller has gone. */
 export const graceMs = 1_000;
 
 /**
- * Calls foreign code and reads what it says, which throws when it cannot be used. An error goes to `onPortError` and
- * becomes a value; a caller's abort, which may be the very cause of that error, is thrown instead, and is waited for by
- * nobody: what the port says later is ignored.
+ * Calls foreign code and reads its answer; `read` throws when the answer cannot be used. An error is reported to `onPortError`
+ * and becomes a value. When the caller aborts, its reason is thrown at once, also if the port failed because of that, and a later
+ * answer of the port is ignored.
  */
 export async function callPort<Said, T>(
   ports: Ports,

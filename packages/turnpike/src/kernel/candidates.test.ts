@@ -4,13 +4,13 @@ import { memoryGrants, type MemoryGrants } from "../testing/index.ts";
 import type { Grant } from "../contracts/index.ts";
 import { compileAuthority, type Authority } from "./authority.ts";
 import type { AdmittedAuthority } from "./authority.ts";
-import { candidates, coversWithin, momentOf } from "./candidates.ts";
+import { candidates, coversWithin, instantOf } from "./candidates.ts";
 import type { ToolHandler } from "./ports.ts";
 
 const later = "2026-01-01T12:00:02Z";
 
 function admittedWith(authority: Authority): AdmittedAuthority {
-  return { authority, moment: momentOf(context()), excluded: new Set() };
+  return { authority, instant: instantOf(context()), excluded: new Set() };
 }
 
 describe("inside a turn the candidates for an act", () => {
@@ -64,22 +64,22 @@ describe("inside a turn the candidates for an act", () => {
   for (const { name, admitted, current, found } of rows) {
     test(`${name}`, () => {
       const view = { current: compileAuthority(current), admitted: admittedWith(compileAuthority(admitted)) };
-      expect(candidates(view, ask(), momentOf(context())).map((one) => one.grant.id)).toEqual(found);
-      expect(coversWithin(view, ask({ path: ["reports"] }), momentOf(context()))).toBe(found.length > 0);
+      expect(candidates(view, ask(), instantOf(context())).map((one) => one.grant.id)).toEqual(found);
+      expect(coversWithin(view, ask({ path: ["reports"] }), instantOf(context()))).toBe(found.length > 0);
     });
   }
 
-  test("are without those that did not stand at admission, and neither do these make a tool visible", () => {
+  test("are without those that were invalid at admission, and neither do these make a tool visible", () => {
     const set = compileAuthority(Object.freeze([grant({ id: "a" })]));
     const excluded = new Set(set.grants);
     const view = { current: set, admitted: { ...admittedWith(set), excluded } };
-    expect(candidates(view, ask(), momentOf(context()))).toEqual([]);
-    expect(coversWithin(view, ask({ path: ["reports"] }), momentOf(context()))).toBe(false);
+    expect(candidates(view, ask(), instantOf(context()))).toEqual([]);
+    expect(coversWithin(view, ask({ path: ["reports"] }), instantOf(context()))).toBe(false);
   });
 
   test("are all of them while nothing has changed since admission", () => {
     const set = compileAuthority(Object.freeze([grant({ id: "a" }), grant({ id: "b" })]));
-    expect(candidates({ current: set, admitted: admittedWith(set) }, ask(), momentOf(context()))).toHaveLength(2);
+    expect(candidates({ current: set, admitted: admittedWith(set) }, ask(), instantOf(context()))).toHaveLength(2);
   });
 });
 
@@ -96,27 +96,27 @@ describe("inside a turn a grant has as many uses", () => {
   for (const row of rows) {
     test(`${row.name}`, () => {
       const view = { current: counted(row.current), admitted: admittedWith(counted(row.admitted)) };
-      expect(candidates(view, ask(), momentOf(context())).map(({ maxUses }) => maxUses)).toEqual([row.maxUses]);
+      expect(candidates(view, ask(), instantOf(context())).map(({ maxUses }) => maxUses)).toEqual([row.maxUses]);
     });
   }
 });
 
 describe("a ceiling", () => {
   const set = compileAuthority([grant({ id: "a" }), grant({ id: "b", revokedAt: now })]);
-  const moment = momentOf(context());
+  const instant = instantOf(context());
 
   test("is covered by a live grant", () => {
-    expect(coversWithin({ current: set }, ask({ path: [] }), moment)).toBe(true);
+    expect(coversWithin({ current: set }, ask({ path: [] }), instant)).toBe(true);
   });
 
   test("is not covered by a grant that does not count", () => {
-    expect(coversWithin({ current: set }, ask({ path: [] }), moment, ({ grant: { id } }) => id !== "a")).toBe(false);
-    expect(coversWithin({ current: set }, ask({ path: [] }), moment, ({ grant: { id } }) => id !== "b")).toBe(true);
+    expect(coversWithin({ current: set }, ask({ path: [] }), instant, ({ grant: { id } }) => id !== "a")).toBe(false);
+    expect(coversWithin({ current: set }, ask({ path: [] }), instant, ({ grant: { id } }) => id !== "b")).toBe(true);
   });
 
   test("is not covered by a grant that is not live", () => {
     const revoked = compileAuthority([grant({ revokedAt: now })]);
-    expect(coversWithin({ current: revoked }, ask({ path: [] }), moment)).toBe(false);
+    expect(coversWithin({ current: revoked }, ask({ path: [] }), instant)).toBe(false);
   });
 });
 

@@ -12,12 +12,12 @@ function indexOf(...grants: readonly (readonly Capability[])[]): CapabilityIndex
       if (compiled === undefined) throw new Error("The grant of this test does not fit the contract.");
       return compiled;
     }),
-  );
+  ).index;
 }
 
-describe("looking up who covers a request", () => {
+describe("finding the grants that cover a request", () => {
   const rows: { name: string; grants: Capability[][]; request: ReturnType<typeof ask>; found: number[] }[] = [
-    { name: "nobody does in an empty set", grants: [], request: ask(), found: [] },
+    { name: "none does in an empty set", grants: [], request: ask(), found: [] },
     {
       name: "an exact capability does at its path",
       grants: [[capability({ scope: "exact", path: ["a", "b"] })]],
@@ -55,7 +55,7 @@ describe("looking up who covers a request", () => {
       found: [],
     },
     {
-      name: "a path through nowhere keeps those above it",
+      name: "a path through nowhere finds those above it",
       grants: [[capability({ path: ["a"] })], [capability({ path: ["a", "b"] })]],
       request: ask({ path: ["a", "x", "y"] }),
       found: [0],
@@ -138,14 +138,21 @@ describe("looking up who covers a request", () => {
   test("a set of grants as wide as the contract allows is searched without an error", () => {
     const capabilities = Array.from({ length: 64 }, () => capability());
     const compiled = compileGrant(grant({ capabilities }));
-    const index = indexCapabilities(compiled === undefined ? [] : Array.from({ length: 16_384 }, () => compiled));
+    const { index } = indexCapabilities(compiled === undefined ? [] : Array.from({ length: 16_384 }, () => compiled));
     expect(lookUp(index, ask(), olivia)).toHaveLength(16_384);
   });
 });
 
-describe("looking for somebody within a ceiling", () => {
+test("what needs approval is found apart from what carries an act by itself", () => {
+  const compiled = compileGrant(grant({ capabilities: [{ ...capability(), approval: "each" }] }));
+  const { index, guarded } = indexCapabilities(compiled === undefined ? [] : [compiled]);
+  expect(lookUp(index, ask(), olivia)).toEqual([]);
+  expect(lookUp(guarded, ask(), olivia)).toEqual([0]);
+});
+
+describe("finding a grant within a ceiling", () => {
   const rows: { name: string; grants: Capability[][]; ceiling: ReturnType<typeof ask>; some: boolean }[] = [
-    { name: "there is nobody in an empty set", grants: [], ceiling: ask(), some: false },
+    { name: "there is none in an empty set", grants: [], ceiling: ask(), some: false },
     {
       name: "a capability at the ceiling is",
       grants: [[capability({ scope: "exact", path: ["a"] })]],
@@ -207,14 +214,14 @@ describe("looking for somebody within a ceiling", () => {
     [capability({ actions: ["*"] })],
   );
 
-  test("the search goes on until somebody is liked", () => {
+  test("the search continues until a grant is accepted", () => {
     const seen: number[] = [];
     const like = (position: number): boolean => seen.push(position) > 0 && position === 2;
     expect(someWithin(wide, ask({ path: ["a"] }), olivia, like)).toBe(true);
     expect(seen).toEqual([0, 1, 2]);
   });
 
-  test("nobody is found when nobody is liked", () => {
+  test("none is found when none is accepted", () => {
     expect(someWithin(wide, ask({ path: ["a"] }), olivia, () => false)).toBe(false);
   });
 });

@@ -14,13 +14,13 @@ const none: Positions = [];
 
 /** A place in the tree of paths. */
 interface Node {
-  /** None at the ends of paths, which are most places. */
+  /** Undefined at the ends of paths, which are most nodes. */
   children: Map<string, Node> | undefined;
-  exact: number[];
-  descendants: number[];
+  exact: Positions;
+  descendants: Positions;
 }
 
-/** Trees of paths: of every action, and of those that are named. */
+/** Trees of paths: one for capabilities of every action, and one for each action that is named. */
 interface Actions {
   every: Node | undefined;
   named: Map<string, Node>;
@@ -32,25 +32,30 @@ interface NamespaceIndex {
   owners: Map<string, Actions>;
 }
 
-/** Capabilities by resource namespace, owner and action, then by path: a look-up costs the path, not the set. */
+/** Capabilities by resource namespace, owner and action, then by path: a lookup costs the path, not the set. */
 export type CapabilityIndex = ReadonlyMap<string, NamespaceIndex>;
 
-/** Indexes the capabilities of every grant that need approval, or those that do not. */
-export function indexCapabilities(
-  grants: readonly CompiledGrant[],
-  approval: Capability["approval"] = undefined,
-): CapabilityIndex {
+/** Indexes the capabilities of every grant: those that carry an act by themselves, and those that need approval. */
+export function indexCapabilities(grants: readonly CompiledGrant[]): {
+  index: CapabilityIndex;
+  guarded: CapabilityIndex;
+} {
   const index = new Map<string, NamespaceIndex>();
-  grants.forEach(({ grant }, position) => {
-    for (const { resource, actions, scope, approval: needed } of grant.capabilities) {
-      if (needed !== approval) continue;
-      const { anyOwner, owners } = getOrAdd(index, resource.namespace, newNamespaceIndex);
-      const byAction = resource.owner ? getOrAdd(owners, principalKey(resource.owner), newActions) : anyOwner;
-      for (const action of actions.length === 1 ? actions : new Set(actions))
-        insert(treeFor(byAction, action), resource.path, scope, position);
-    }
-  });
-  return index;
+  const guarded = new Map<string, NamespaceIndex>();
+  for (let position = 0; position < grants.length; position += 1) {
+    const { capabilities } = (grants[position] as CompiledGrant).grant;
+    for (const capability of capabilities)
+      insertCapability(capability.approval === undefined ? index : guarded, capability, position);
+  }
+  return { index, guarded };
+}
+
+function insertCapability(index: Map<string, NamespaceIndex>, capability: Capability, position: number): void {
+  const { resource, actions, scope } = capability;
+  const { anyOwner, owners } = getOrAdd(index, resource.namespace, newNamespaceIndex);
+  const byAction = resource.owner ? getOrAdd(owners, principalKey(resource.owner), newActions) : anyOwner;
+  for (const action of actions.length === 1 ? actions : new Set(actions))
+    insert(treeFor(byAction, action), resource.path, scope, position);
 }
 
 /** Positions of the grants with one capability that covers the request alone, ascending, each once. */
@@ -72,7 +77,7 @@ function coveringIn({ every, named }: Actions, action: string, path: readonly st
   return covering(named.get(action), path, covering(every, path, before));
 }
 
-/** What covers the path in this tree, behind what was found before. Mostly that is the list of one node, as it is. */
+/** Adds the positions that cover the path in this tree to those found before. Mostly it returns the list of one node unchanged. */
 function covering(root: Node | undefined, path: readonly string[], before: Positions): Positions {
   let node = root;
   if (node === undefined) return before;
@@ -94,7 +99,7 @@ function isAscending(found: Positions): boolean {
   return found.length < 2 || found.every((position, place) => place === 0 || position > (found[place - 1] as number));
 }
 
-/** True when `accepts` likes one of the grants that cover some place at or below the ceiling. */
+/** True when `accepts` returns true for one of the grants that cover some place at or below the ceiling. */
 export function someWithin(
   index: CapabilityIndex,
   { action, resource }: AuthorizationRequest,
@@ -135,7 +140,9 @@ function treeFor(actions: Actions, action: string): Node {
 function insert(root: Node, path: readonly string[], scope: Scope, position: number): void {
   let node = root;
   for (const segment of path) node = getOrAdd((node.children ??= new Map()), segment, newNode);
-  node[scope].push(position);
+  const { [scope]: there } = node;
+  if (there === none) node[scope] = [position];
+  else (there as number[]).push(position);
 }
 
 function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
@@ -153,5 +160,5 @@ function newActions(): Actions {
 }
 
 function newNode(): Node {
-  return { children: undefined, exact: [], descendants: [] };
+  return { children: undefined, exact: none, descendants: none };
 }

@@ -55,13 +55,13 @@ const bothCapabilities = (
 const linkRows: LinkRow[] = [
   { name: "a parent that allows the same" },
 
-  { name: "a parent issued to somebody else", parent: { subject: stranger }, rule: "parent_not_held" },
+  { name: "a parent issued to another subject", parent: { subject: stranger }, rule: "parent_not_held" },
   {
     name: "a parent issued to a namesake of another kind",
     parent: { subject: { kind: "agent", agentId: "alice" } },
     rule: "parent_not_held",
   },
-  { name: "a parent issued by anybody at all", parent: { issuer: stranger } },
+  { name: "a parent issued by any issuer", parent: { issuer: stranger } },
 
   { name: "a parent with depth 1 and a child that says nothing", ...bothDepths(1, undefined) },
   { name: "a parent with depth 1 and a child with depth 0", ...bothDepths(1, 0) },
@@ -151,7 +151,7 @@ const linkRows: LinkRow[] = [
   },
 
   {
-    name: "a child valid from the same moment",
+    name: "a child valid from the same instant",
     ...bothConstraints({ notBefore: justBefore }, { notBefore: justBefore }),
   },
   { name: "a child valid from later on", ...bothConstraints({ notBefore: justBefore }, { notBefore: now }) },
@@ -162,11 +162,11 @@ const linkRows: LinkRow[] = [
   },
   { name: "a child valid from ever", ...bothConstraints({ notBefore: now }, {}), rule: "window_exceeds_parent" },
   {
-    name: "a child that expires at the same moment",
+    name: "a child that expires at the same instant",
     ...bothConstraints({ expiresAt: justAfter }, { expiresAt: justAfter }),
   },
   {
-    name: "a child that expires at the same moment in other words",
+    name: "a child that expires at the same instant in other words",
     ...bothConstraints({ expiresAt: "2026-01-01T13:00:00Z" }, { expiresAt: "2026-01-01T15:00:00+02:00" }),
   },
   {
@@ -184,12 +184,16 @@ const linkRows: LinkRow[] = [
     rule: "window_exceeds_parent",
   },
 
-  { name: "a parent issued at this moment", parent: { issuedAt: now } },
+  { name: "a parent issued at this instant", parent: { issuedAt: now } },
   { name: "a parent not issued yet", parent: { issuedAt: justAfter }, rule: "parent_inactive" },
   { name: "a parent not valid yet", ...bothConstraints({ notBefore: justAfter }, {}), rule: "parent_inactive" },
-  { name: "a parent that expires at this moment", ...bothConstraints({ expiresAt: now }, {}), rule: "parent_inactive" },
+  {
+    name: "a parent that expires at this instant",
+    ...bothConstraints({ expiresAt: now }, {}),
+    rule: "parent_inactive",
+  },
   { name: "a parent revoked later", parent: { revokedAt: justAfter } },
-  { name: "a parent revoked at this moment", parent: { revokedAt: now }, rule: "parent_inactive" },
+  { name: "a parent revoked at this instant", parent: { revokedAt: now }, rule: "parent_inactive" },
   {
     name: "a parent for another purpose",
     ...bothConstraints({ purposes: ["billing"] }, { purposes: ["reporting"] }),
@@ -199,7 +203,7 @@ const linkRows: LinkRow[] = [
 
 describe("a derived grant", () => {
   for (const { name, rule, ...row } of linkRows) {
-    test(`stands${rule === undefined ? "" : " not"} on ${name}`, async () => {
+    test(`is ${rule === undefined ? "valid" : "invalid"} with ${name}`, async () => {
       expect(await judge(world([child(row.child), parent(row.parent)]))).toEqual(
         rule === undefined
           ? { reasonCode: "allowed", chain: { kind: "valid", parents: ["parent"] } }
@@ -208,14 +212,14 @@ describe("a derived grant", () => {
     });
   }
 
-  test("stands not without its parent", async () => {
+  test("is invalid without its parent", async () => {
     expect(await judge(world([child()]))).toEqual({
       reasonCode: "delegation_chain_invalid",
       chain: { kind: "invalid", parents: ["parent"], rule: "parent_missing" },
     });
   });
 
-  test("stands not on a parent of another tenant", async () => {
+  test("is invalid with a parent of another tenant", async () => {
     const source: GrantSource = {
       load: () => Promise.resolve([child()]),
       find: () => Promise.resolve(parent({ namespaceId: "tenant-2" })),
@@ -226,7 +230,7 @@ describe("a derived grant", () => {
     });
   });
 
-  test("falls in the moment in which its parent is revoked or narrowed, and stands again with it", async () => {
+  test("becomes invalid at the instant in which its parent is revoked or narrowed, and valid again with it", async () => {
     const grants = memoryGrants([child(), parent()]);
     const { kernel } = world(grants);
     const reasons: string[] = [];
@@ -257,7 +261,7 @@ describe("a parent in the same promise again", () => {
     expect(waits()).toBe(waitedOnce);
   });
 
-  test("is looked at as it is each time when it is not frozen", async () => {
+  test("is read as it is each time when it is not frozen", async () => {
     const found = parent();
     const same = Promise.resolve(found);
     const { kernel } = world({ load, find: () => same });
@@ -290,7 +294,7 @@ describe("a chain", () => {
   const root = parent({ id: "root", constraints: { delegationDepth: 2 } });
   for (const row of [
     {
-      name: "stands when every link does",
+      name: "is valid when every link is",
       root,
       reasonCode: "allowed",
       chain: { kind: "valid", parents: ["parent", "root"] },
@@ -314,7 +318,7 @@ describe("a chain", () => {
     });
   }
 
-  test("of 16 links stands", async () => {
+  test("of 16 links is valid", async () => {
     const { leaf, parents } = lineage(16);
     const ids = parents.map(({ id }) => id).toReversed();
     expect(await judge(world([leaf, ...parents]))).toEqual({
@@ -332,12 +336,12 @@ describe("a chain", () => {
     });
   });
 
-  test("that leads back to its own beginning does not stand", async () => {
+  test("that leads back to its own beginning is invalid", async () => {
     const { reasonCode } = await judge(world([child(), loop("parent", "other"), loop("other", "parent")]));
     expect(reasonCode).toBe("delegation_chain_invalid");
   });
 
-  test("of a grant that is its own parent does not stand", async () => {
+  test("of a grant that is its own parent is invalid", async () => {
     const { reasonCode } = await judge(world([child({ parentId: "child", constraints: { delegationDepth: 1 } })]));
     expect(reasonCode).toBe("delegation_chain_invalid");
   });
@@ -373,7 +377,7 @@ describe("a chain is unverified when its parent", () => {
     { name: "comes back as nonsense", find: () => "parent" },
     { name: "does not fit the contract", find: () => ({ ...parent(), capabilities: [] }) },
     {
-      name: "stands on one that cannot be read",
+      name: "depends on one that cannot be read",
       find: (id) => (id === "parent" ? { ...parent(), parentId: "root" } : Promise.reject(new Error("down"))),
       parents: ["parent", "root"],
     },

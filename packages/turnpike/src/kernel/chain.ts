@@ -4,32 +4,32 @@ import { compileGrant, inactivity, type CompiledGrant, type Window } from "./act
 import { reportPortError, type Ports } from "./call-port.ts";
 import { isCapabilityWithin } from "./match.ts";
 
-/** How many parents a grant may stand on: a walk asks for no more. */
+/** How many parents the chain of a grant may have. A walk reads no more than that. */
 export const maxDelegationLinks = 16;
 
-/** What the walk up a grant's chain found, with the ids of the parents seen. */
+/** The result of a walk up a grant's chain, with the ids of the parents that were read. */
 export type ChainVerdict =
   | { kind: "valid"; parents: readonly string[] }
   | { kind: "unverified"; parents: readonly string[] }
   | { kind: "invalid"; parents: readonly string[]; rule: DelegationRule };
 
 /**
- * The moment and purpose for which a chain is walked. Without a purpose it is walked for those of the grant itself: a
+ * The instant and purpose for which a chain is walked. Without a purpose it is walked for those of the grant itself: a
  * link holds only when the child's purposes are among its parent's, so a chain is valid for all of them or for none.
  */
-export interface ChainMoment {
+export interface ChainInstant {
   now: number;
   purpose?: string;
 }
 
-/** A source that gives the same promise of the same frozen grant again is not waited for again. */
+/** Spares awaiting a source that returns the same promise of the same frozen grant again. */
 const knownParents = new KnownAnswers<CompiledGrant>();
 
 /** Walks from a grant to its root, asking for each parent now. */
 export async function walkChain(
   ports: Ports,
   grant: CompiledGrant,
-  moment: ChainMoment,
+  instant: ChainInstant,
   signal: AbortSignal,
 ): Promise<ChainVerdict> {
   const parents: string[] = [];
@@ -39,7 +39,7 @@ export async function walkChain(
     const { namespaceId, parentId } = child.grant;
     parents.push(parentId);
     let parent: CompiledGrant | undefined;
-    // As `callPort` does it, which would cost a quarter of a microsecond a link.
+    // Does the same as `callPort`, which would cost a quarter of a microsecond more for each link.
     try {
       const finding = findGrant(ports, namespaceId, parentId, signal);
       const known = knownParents.of(finding);
@@ -51,7 +51,7 @@ export async function walkChain(
       return { kind: "unverified", parents };
     }
     if (parent === undefined) return { kind: "invalid", parents, rule: "parent_missing" };
-    const rule = brokenRule(child, parent, moment);
+    const rule = brokenRule(child, parent, instant);
     if (rule !== undefined) return { kind: "invalid", parents, rule };
     child = parent;
   }
@@ -73,18 +73,18 @@ function readParent(finding: Promise<unknown>, grantId: string, found: Grant | u
   const compiled = compileGrant(found);
   if (compiled?.grant.id !== grantId)
     throw new TypeError("The grant source found something that is not the grant asked for.");
-  if (Object.isFrozen(found)) knownParents.keep(finding, compiled);
+  if (Object.isFrozen(found)) knownParents.remember(finding, compiled);
   return compiled;
 }
 
-function brokenRule(child: CompiledGrant, parent: CompiledGrant, moment: ChainMoment): DelegationRule | undefined {
-  if (inactivity(parent, moment.now, moment.purpose) !== undefined) return "parent_inactive";
+function brokenRule(child: CompiledGrant, parent: CompiledGrant, instant: ChainInstant): DelegationRule | undefined {
+  if (inactivity(parent, instant.now, instant.purpose) !== undefined) return "parent_inactive";
   return brokenLink(child, parent);
 }
 
 const checkedLinks = new WeakMap<CompiledGrant, { parent: CompiledGrant; rule: DelegationRule | undefined }>();
 
-/** The rule that one link breaks whatever the time; undefined when it holds. The last answer for a child is kept. */
+/** The rule that one link breaks at any time; undefined when it breaks none. The last result for a child is cached. */
 export function brokenLink(child: CompiledGrant, parent: CompiledGrant): DelegationRule | undefined {
   const known = checkedLinks.get(child);
   if (known?.parent === parent) return known.rule;
@@ -106,7 +106,7 @@ function checkLink(child: CompiledGrant, parent: CompiledGrant): DelegationRule 
   return undefined;
 }
 
-/** Each capability fits into one of the parent's; two of the parent's never combine. */
+/** Whether each capability fits into a single one of the parent's. Two of the parent's are never combined. */
 function areCapabilitiesWithin(child: Grant, parent: Grant): boolean {
   return child.capabilities.every((one) => parent.capabilities.some((other) => isCapabilityWithin(one, other)));
 }

@@ -10,7 +10,7 @@ const broken = { kind: "invalid", parents: ["parent"], rule: "parent_missing" };
 
 describe("a grant by itself", () => {
   const rows: { name: string; grant: Grant; purpose?: string; state: string; chain?: object }[] = [
-    { name: "that anybody issued is live", grant: grant(), state: "live" },
+    { name: "of any issuer is live", grant: grant(), state: "live" },
     { name: "that is issued later is not", grant: grant({ issuedAt: justAfter }), state: "not-issued" },
     {
       name: "that begins later is not",
@@ -20,7 +20,7 @@ describe("a grant by itself", () => {
     { name: "that ended is not", grant: grant({ constraints: { expiresAt: now } }), state: "expired" },
     { name: "that was revoked is not", grant: grant({ revokedAt: justBefore }), state: "revoked" },
     {
-      name: "for other purposes is live when nobody asks for one",
+      name: "for other purposes is live when no purpose is asked for",
       grant: grant({ constraints: { purposes: ["billing"] } }),
       state: "live",
     },

@@ -6,19 +6,26 @@ import { walkChain, type ChainVerdict } from "./chain.ts";
 import { peek } from "./spend.ts";
 import type { CallOptions, KernelOptions } from "./ports.ts";
 
-/** Whether a grant counts, or the first thing that stands against it; `unknown` when that cannot be read. */
+/** Whether a grant counts, or the first reason why it does not; `unknown` when that cannot be read. */
 export type GrantState = "live" | Inactivity | "invalid" | "exhausted" | "unknown";
 
-/** What a decision would find of a grant before it compares it with a request. */
+/** The result of checking a grant without comparing it with a request. */
 export interface GrantCheck {
   state: GrantState;
-  /** The walk up its chain, which is made whatever else stands against the grant. */
+  /** The walk up its chain, which is also made when the grant does not count for another reason. */
   chain: ChainVerdict;
 }
 
 /**
- * For operators: looks at one grant as a decision at `now` would, and consumes nothing. Without a purpose the grant is
- * looked at for the purposes that it has.
+ * For operators: checks one grant as a decision at `now` would, and consumes nothing. Without a purpose the grant is
+ * checked for the purposes that it has.
+ *
+ * @example
+ * import { checkGrant } from "turnpike/kernel";
+ * import { memoryGrants } from "turnpike/testing";
+ *
+ * const { state } = await checkGrant({ grants: memoryGrants([grant]) }, grant, { now: context.now });
+ * console.log(state); // live
  */
 export async function checkGrant(
   ports: Pick<KernelOptions, "grants" | "usage" | "onPortError">,
@@ -34,7 +41,7 @@ export async function checkGrant(
   const inactive = inactivity(compiled, at, purpose);
   if (inactive !== undefined) return { state: inactive, chain };
   if (chain.kind !== "valid") return { state: chain.kind === "invalid" ? "invalid" : "unknown", chain };
-  const refusal = compiled.maxUses === undefined ? undefined : await peek.look(all, compiled, signal);
+  const refusal = compiled.maxUses === undefined ? undefined : await peek.check(all, compiled, signal);
   if (refusal === undefined) return { state: "live", chain };
   return { state: refusal === "grant_exhausted" ? "exhausted" : "unknown", chain };
 }

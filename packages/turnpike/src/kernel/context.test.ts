@@ -8,7 +8,7 @@ function accepted() {
   return context;
 }
 
-test("a context at another moment differs in nothing else, and is accepted and frozen like the first", () => {
+test("a context at another instant differs in nothing else, and is accepted and frozen like the first", () => {
   const context = accepted();
   const moved = contextAt(context, later);
   expect(moved).toStrictEqual({ ...contextOf(), now: later });
@@ -17,7 +17,7 @@ test("a context at another moment differs in nothing else, and is accepted and f
   expect(context).toStrictEqual(contextOf());
 });
 
-test("a context at its own moment is itself", () => {
+test("a context at its own instant is itself", () => {
   const context = accepted();
   expect(contextAt(context, context.now)).toBe(context);
 });
@@ -28,7 +28,7 @@ for (const now of ["", "noon", "2026-02-01T10:00:00", untyped<string>(undefined)
   });
 }
 
-test("a context without authority is enough to look, and not to act", () => {
+test("a context without authority is enough to read, and not to act", () => {
   const { authority: _none, ...open } = contextOf();
   expect(acceptDiscovery(open)).toStrictEqual(open);
   expect(acceptContext(untyped(open))).toBeUndefined();

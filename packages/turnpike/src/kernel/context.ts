@@ -13,7 +13,7 @@ export function acceptContext(context: AccessContext): AccessContext | undefined
   return accepted?.authority === undefined ? undefined : (accepted as AccessContext);
 }
 
-/** An accepted context at another moment. Throws when the clock gave none. */
+/** An accepted context at another instant. Throws when the clock gave none. */
 export function contextAt(context: AccessContext, now: string): AccessContext {
   if (now === context.now) return context;
   if (typeof now !== "string" || parseInstant(now) === undefined)

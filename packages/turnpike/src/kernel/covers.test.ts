@@ -23,25 +23,25 @@ import type { AuthorizationRequest, Grant, ResourceOperation, ToolCall } from ".
 import type { RunningAct } from "./covers.ts";
 import type { KernelOptions } from "./ports.ts";
 
-type Look = (act: RunningAct, world: World) => Promise<void>;
+type Inspect = (act: RunningAct, world: World) => Promise<void>;
 type Ports = Partial<Omit<KernelOptions, "grants">>;
 
 const neverAborted = new AbortController().signal;
 
-/** Both ways to read the note of today, with a look at the act while it runs. */
+/** Both ways to read the note of today, with an inspection of the act while it runs. */
 const acts: Record<
   string,
-  (ports: Ports, grants: readonly Grant[], look: Look) => Promise<{ world: World; status: string }>
+  (ports: Ports, grants: readonly Grant[], inspect: Inspect) => Promise<{ world: World; status: string }>
 > = {
-  "a tool call": async (ports, grants, look) => {
-    const world: World = worldOf({ ...ports, grants, tools: [lookingTool((call) => look(call, world))] });
+  "a tool call": async (ports, grants, inspect) => {
+    const world: World = worldOf({ ...ports, grants, tools: [inspectingTool((call) => inspect(call, world))] });
     return { world, status: (await world.kernel.invokeTool(contextOf(), callOf())).status };
   },
-  "a resource operation": async (ports, grants, look) => {
+  "a resource operation": async (ports, grants, inspect) => {
     const provider = {
       namespace: "files",
       async invoke(operation: ResourceOperation) {
-        await look(operation, world);
+        await inspect(operation, world);
         const { operationId, context } = operation;
         return { status: "succeeded" as const, operationId, completedAt: context.now, output: null };
       },
@@ -51,10 +51,10 @@ const acts: Record<
   },
 };
 
-function lookingTool(look: (call: ToolCall) => Promise<void>) {
+function inspectingTool(inspect: (call: ToolCall) => Promise<void>) {
   return noteTool({
     async invoke(context, call) {
-      await look(call);
+      await inspect(call);
       return { status: "succeeded", callId: call.id, tool: call.tool, completedAt: context.now, output: null };
     },
   });
@@ -157,14 +157,14 @@ const rows: Row[] = [
     covered: false,
   },
   {
-    name: "what another grant would allow whose uses nobody can count",
+    name: "what another grant would allow whose uses cannot be counted",
     grants: [today, { ...diary, constraints: { maxUses: 1 } }],
     ports: { usage: { used: fails, consume: fails } },
     asks: needs("notes", "diary"),
     covered: false,
   },
   {
-    name: "what the host's policy keeps",
+    name: "what the host's policy allows",
     grants: [grantOf("wide")],
     ports: { policy: { narrow: ({ resource }) => (resource.path.includes("diary") ? {} : undefined) } },
     asks: needs("notes", "letters"),
@@ -178,7 +178,7 @@ const rows: Row[] = [
     covered: false,
   },
   {
-    name: "what the grant allows whose last use the act itself took, and the policy keeps",
+    name: "what the grant allows whose last use the act itself took, and the policy allows",
     grants: [grantOf("once", { constraints: { maxUses: 1 } })],
     ports: { policy: { narrow: () => undefined } },
     asks: needs("notes", "diary"),
@@ -222,7 +222,7 @@ describe.each(Object.entries(acts))("%s", (_name, act) => {
     });
   }
 
-  test("is looked at without a trace and without a use", async () => {
+  test("is checked without a trace and without a use", async () => {
     const once = { ...diary, constraints: { maxUses: 2 } };
     const seen: unknown[] = [];
     await act({ policy: { narrow: () => undefined } }, [today, once], async (running, { kernel, usage, events }) => {
@@ -244,7 +244,7 @@ describe.each(Object.entries(acts))("%s", (_name, act) => {
     expect(await world.usage.used("demo", "once")).toBe(1);
   });
 
-  test("stands on what it was decided on: a grant revoked or issued while it runs changes nothing for it", async () => {
+  test("depends on what it was decided on: a grant revoked or issued while it runs changes nothing for it", async () => {
     const answers: boolean[] = [];
     const { world } = await act({}, [today], async (running, { kernel, grants }) => {
       grants.revoke("demo", "today", "2026-01-01T11:00:00Z");
@@ -270,7 +270,7 @@ describe.each(Object.entries(acts))("%s", (_name, act) => {
   const strangers: { name: string; of: (running: RunningAct) => unknown }[] = [
     { name: "a copy of it", of: (running) => ({ ...running }) },
     { name: "its text", of: (running) => JSON.parse(JSON.stringify(running)) as unknown },
-    { name: "an act that somebody made up", of: () => callOf() },
+    { name: "an act that was made up", of: () => callOf() },
     { name: "an empty object", of: () => ({}) },
   ];
   for (const { name, of } of strangers) {
@@ -310,7 +310,7 @@ describe.each(Object.entries(acts))("%s", (_name, act) => {
     expect(world.portErrors).toMatchObject([{ failure: { port: "policy" } }]);
   });
 
-  test("is not looked at for a caller who has gone", async () => {
+  test("is not checked for a caller who has gone", async () => {
     const reasons: unknown[] = [];
     const gone = new Error("gone");
     await act({}, [grantOf("wide")], async (running, { kernel }) => {
@@ -321,7 +321,7 @@ describe.each(Object.entries(acts))("%s", (_name, act) => {
   });
 });
 
-test("a call whose tool changed its arguments stands on the requirement of the changed ones", async () => {
+test("a call whose tool changed its arguments depends on the requirement of the changed ones", async () => {
   const answers: boolean[] = [];
   const tool = noteTool({
     parse: () => ({ note: "diary" }),
@@ -366,7 +366,7 @@ describe("inside a turn", () => {
   for (const { name, before = [], change, covered } of turnRows) {
     test(`a call ${covered ? "covers" : "does not cover"} ${name}`, async () => {
       const answers: boolean[] = [];
-      const tool = lookingTool(async (call) => {
+      const tool = inspectingTool(async (call) => {
         answers.push(await world.kernel.covers(call, needs("notes", "today")));
         answers.push(await world.kernel.covers(call, needs("notes", "diary")));
       });

@@ -9,21 +9,21 @@ import { required, type Approver } from "./permits.ts";
 import type { Permit } from "./ports.ts";
 import { peek, type Spend } from "./spend.ts";
 
-/** An act that runs, as its tool or provider was handed it. */
+/** A running act: the very object that its tool or provider got. */
 export type RunningAct = ToolCall | ResourceOperation;
 
-/** What an act was allowed on. */
+/** What an act was allowed with. */
 interface DecisionBasis {
-  /** Those of the kernel that allowed it: another kernel knows nothing of the act. */
+  /** The ports of the kernel that allowed the act. They identify that kernel, because no other one knows the act. */
   ports: Ports;
   context: AccessContext;
   grant: CompiledGrant;
   view: AuthorityView;
-  /** The yes that it used. */
+  /** The permit that it used. */
   permit?: Permit | undefined;
 }
 
-/** What an act was allowed on, as a private field on the act: nobody else can put one there, and it goes with the act. */
+/** Sets the basis as a private field on the act, which no other code can set, and which needs no map that outlives the act. */
 class BasisMark extends ReturnOverride {
   #basis: DecisionBasis;
 
@@ -41,15 +41,15 @@ class BasisMark extends ReturnOverride {
   }
 }
 
-/** Freezes a fresh act that was allowed, and remembers on what. */
+/** Freezes a new act that was allowed, and marks it with its basis. */
 export function withBasis<Act extends RunningAct>(act: Act, basis: DecisionBasis): Act {
   BasisMark.put(act, basis);
   return Object.freeze(act);
 }
 
 /**
- * Whether the authority that a running act was decided on covers another request too. The use that the act itself took
- * counts for it; nothing is consumed and nothing recorded. An act that the kernel does not know covers nothing.
+ * Whether the authority with which a running act was allowed covers another request too. The use that the act took counts for
+ * the request too; no other use is taken, and nothing is recorded. An act that this kernel did not allow covers nothing.
  */
 export async function covers(
   ports: Ports,
@@ -66,12 +66,12 @@ export async function covers(
   const { capabilities } = grant.grant;
   const counting = permit === undefined ? capabilities.filter(({ approval }) => approval === undefined) : capabilities;
   const isByItself = nearestMismatch(counting, accepted, context.owner) === undefined;
-  // Inside a turn the grant may have been more at this moment than at the admission: that is for the decision to see.
+  // Inside a turn only `decideOn` compares the grant with the one of the admission, which may have covered less.
   if (isByItself && ports.policy === undefined && view.admitted === undefined) return true;
-  const look: Spend["look"] = (all, one, until) =>
-    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek.look(all, one, until);
-  const spend: Spend = { ...peek, look, use: look };
-  // A yes to the act is one to what it shows, under the grant that it was given for.
+  const check: Spend["check"] = (all, one, until) =>
+    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek.check(all, one, until);
+  const spend: Spend = { ...peek, check, use: check };
+  // The approval of the act counts for the request too, but only with the grant that it was given for.
   const approver: Approver = {
     approve: ({ grant: { id } }) =>
       Promise.resolve(permit !== undefined && id === grant.grant.id ? { kind: "permitted", permit } : required),

@@ -24,7 +24,7 @@ function documents(held: readonly Grant[] | GrantSource, ports: Parameters<typeo
   return world(held, { resources: [memoryResources("documents")], ...ports });
 }
 
-/** A usage store that keeps a list of what it was asked. */
+/** A usage store that records what it was asked. */
 function listedUsage(spent: readonly string[] = []): { usage: UsageStore; calls: string[] } {
   const calls: string[] = [];
   return {
@@ -107,14 +107,14 @@ describe("the order of candidates", () => {
 });
 
 describe("counted uses", () => {
-  test("authorize only looks, however often", async () => {
+  test("authorize only reads, however often", async () => {
     const { usage, calls } = listedUsage();
     const { kernel } = documents([bounded("bounded", 3)], { usage });
     for (let time = 0; time < 5; time += 1) expect((await kernel.authorize(context(), ask())).allowed).toBe(true);
     expect(calls).toEqual(Array.from({ length: 5 }, () => "used tenant-1 bounded"));
   });
 
-  test("explain and reach only look", async () => {
+  test("explain and reach only read", async () => {
     const { usage, calls } = listedUsage();
     const { kernel } = documents([bounded("bounded", 3)], { usage });
     await kernel.explain(context(), ask());
@@ -192,7 +192,7 @@ describe("counted uses", () => {
 
   for (const row of [
     { name: "a count", answer: 0 },
-    { name: "a count that would be a yes", answer: 1 },
+    { name: "a count that would be true", answer: 1 },
   ]) {
     test(`an execution fails closed when consume answers ${row.name}`, async () => {
       const { kernel } = documents([bounded("bounded")], { usage: brokenUsage(() => row.answer) });
@@ -201,7 +201,7 @@ describe("counted uses", () => {
     });
   }
 
-  test("authorize fails closed when the count is a yes or a no", async () => {
+  test("authorize fails closed when the count is a boolean", async () => {
     const { kernel } = world([bounded("bounded")], { usage: brokenUsage(() => false) });
     expect((await kernel.authorize(context(), ask())).reasonCode).toBe("usage_store_unavailable");
   });
@@ -215,7 +215,7 @@ describe("counted uses", () => {
 describe("the host's policy", () => {
   const rows: { name: string; narrow: () => unknown; decision: object; reports?: number }[] = [
     {
-      name: "keeps by saying nothing",
+      name: "allows by saying nothing",
       narrow: () => undefined,
       decision: { allowed: true, reasonCode: "allowed", matchedGrantId: "grant-1" },
     },
@@ -246,7 +246,7 @@ describe("the host's policy", () => {
         { name: "gives null for metadata", narrow: () => ({ metadata: null }) },
         { name: "gives a list for metadata", narrow: () => ({ metadata: [] }) },
         { name: "gives metadata that is no JSON", narrow: () => ({ metadata: { at: new Date(0) } }) },
-        { name: "answers a promise to keep", narrow: () => Promise.resolve() },
+        { name: "answers a promise to allow", narrow: () => Promise.resolve() },
         { name: "answers a promise to refuse", narrow: () => Promise.resolve({}) },
         { name: "answers a promise that fails", narrow: () => Promise.reject(new Error("late")) },
       ] satisfies { name: string; narrow: () => unknown }[]

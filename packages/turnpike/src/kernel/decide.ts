@@ -1,40 +1,41 @@
 import type { AccessContext, AuthorizationRequest, JsonObject, ReasonCode } from "../contracts/index.ts";
-import type { CompiledGrant, Moment } from "./active.ts";
+import type { CompiledGrant, Instant } from "./active.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { candidates, guardedCandidates } from "./candidates.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";
 import { askPolicy, policyRefusal, type PolicyVerdict } from "./policy.ts";
-import type { Permit, Question } from "./ports.ts";
+import type { Permit, EscalationRef } from "./ports.ts";
 import { approverOfAnyAct, type Approver } from "./permits.ts";
 import { refusalOrder, type Refusal } from "./refusal.ts";
 import { peek, type Spend } from "./spend.ts";
 
-/** What was seen of a covering grant. */
+/** The result of checking a covering grant. */
 interface Finding {
   refusal: Refusal | undefined;
   /** The walk up its delegation chain, if it has one. */
   chain: ChainVerdict | undefined;
 }
 
-/** A decision, with all that was looked at to reach it. */
+/** A decision, with everything that was checked to reach it. */
 export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict | undefined } & (
   | { kind: "allow"; grant: CompiledGrant; view: AuthorityView; permit?: Permit }
   | ({ kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject } & Lack)
 );
 
-/** Of a denial for want of a yes: what is missing, and what the caller may know about where to get it. */
+/** What a denial for a missing approval says. */
 interface Lack {
   lacks?: MissingApproval;
+  /** What the caller may know about how to get the approval. */
   details?: JsonObject;
-  /** Of an act that needs several things: no single grant carries all that need a yes, so nobody can give it. */
+  /** Present when an act needs several permissions, and no single grant carries all that need approval: it cannot be approved. */
   isDivided?: true;
 }
 
-/** The yes that a denied act lacks: the grant that would carry it then, and the question if somebody was asked already. */
+/** The approval that a denied act lacks: the grant that would carry the act with it, and the escalation if one is open. */
 interface MissingApproval {
   grant: CompiledGrant;
-  question?: Question | undefined;
+  escalation?: EscalationRef | undefined;
 }
 
 /** What a decision is made of. */
@@ -43,32 +44,32 @@ export interface DecisionInput {
   view: AuthorityView;
   context: AccessContext;
   request: AuthorizationRequest;
-  moment: Moment;
+  instant: Instant;
   spend: Spend;
-  /** Without one nobody knows the act: a yes to any act on this resource counts. */
+  /** Without it the act is unknown, and an approval of any act on this resource counts. */
   approver?: Approver | undefined;
   signal: AbortSignal;
 }
 
 const noFindings: ReadonlyMap<CompiledGrant, Finding> = new Map();
 
-/** A denial that looked at no grant. */
+/** A denial without checking any grant. */
 export function deny(reason: Exclude<ReasonCode, "allowed">): Decision & { kind: "deny" } {
   return { kind: "deny", reason, findings: noFindings };
 }
 
-/** Tries the candidates in order: chain, policy, uses, and last a person's yes. The first that survives carries the act. */
+/** Tries the candidates in order: chain, policy, uses, and last a person's approval. The first that survives carries the act. */
 export function decide(input: DecisionInput): Decision | Promise<Decision> {
-  const { view, request, moment } = input;
-  const covering = candidates(view, request, moment);
+  const { view, request, instant } = input;
+  const covering = candidates(view, request, instant);
   const decided = decideAtOnce(input, covering);
   if (decided !== undefined) return decided;
-  const guarded = guardedCandidates(view, request, moment);
+  const guarded = guardedCandidates(view, request, instant);
   if (covering.length === 0 && guarded.length === 0) return deny("no_matching_grant");
   return tryEach(input, { covering, guarded });
 }
 
-/** The decision, if the first grant carries the act whatever else there is. */
+/** Allows without further checks, if the first grant has no conditions and there is no policy; otherwise undefined. */
 function decideAtOnce(
   { ports, view }: Pick<DecisionInput, "ports" | "view">,
   [first]: readonly CompiledGrant[],
@@ -77,7 +78,7 @@ function decideAtOnce(
   return { kind: "allow", grant: first, view, findings: noFindings };
 }
 
-/** The grants that carry an act by themselves, and those that need a person's yes. */
+/** The grants that carry an act by themselves, and those that need a person's approval. */
 interface Candidates {
   covering: readonly CompiledGrant[];
   guarded: readonly CompiledGrant[];
@@ -94,9 +95,9 @@ async function tryEach(input: DecisionInput, { covering, guarded }: Candidates):
     if (refusal === undefined) return allow(input, grant, seen);
   }
   for (const grant of guarded) {
-    const found = await lookForPermit(input, grant, seen, spend.look);
+    const found = await findPermit(input, grant, seen, spend.check);
     if (found === undefined) continue;
-    // The permit goes first: a use without it would be spent for nothing.
+    // The permit is spent first, because a use that is spent without the permit is lost.
     let refusal = await spend.permit(ports, grant, found.permit, signal);
     if (refusal === undefined && grant.maxUses !== undefined) refusal = await spend.use(ports, grant, signal);
     seen.findings.set(grant, { chain: found.chain, refusal });
@@ -106,7 +107,7 @@ async function tryEach(input: DecisionInput, { covering, guarded }: Candidates):
   return denyAll(seen);
 }
 
-/** A decision that is made if the use of its grant, and its permit, are left. Nobody asks an allowed one what was found. */
+/** A decision that holds if the use and the permit that it names can still be spent. An allowed one has no findings. */
 export interface Choice {
   decision: Decision;
   use?: CompiledGrant;
@@ -115,44 +116,44 @@ export interface Choice {
 
 /** What the choices of a decision are made of. */
 export interface ChoiceInput extends Omit<DecisionInput, "spend"> {
-  /** Looks at the uses of bounded grants, so that those that are spent already are no choice. Else nobody looks before. */
-  look?: Spend["look"];
+  /** Leaves out bounded grants that have no uses left. Without it uses are not checked here. */
+  check?: Spend["check"];
 }
 
-/** What a decision comes to, in order: the first of which everything is left counts, and the last needs nothing. */
+/** The possible decisions in order. The first one whose use and permit can be spent is made; the last one spends nothing. */
 export function choose(input: ChoiceInput): Choice[] | Promise<Choice[]> {
-  const { view, request, moment } = input;
-  const covering = candidates(view, request, moment);
+  const { view, request, instant } = input;
+  const covering = candidates(view, request, instant);
   const decided = decideAtOnce(input, covering);
   if (decided !== undefined) return [{ decision: decided }];
-  const guarded = guardedCandidates(view, request, moment);
+  const guarded = guardedCandidates(view, request, instant);
   if (covering.length === 0 && guarded.length === 0) return [{ decision: deny("no_matching_grant") }];
   return chooseEach(input, { covering, guarded });
 }
 
 async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates): Promise<Choice[]> {
-  const { ports, view, look, signal } = input;
+  const { ports, view, check, signal } = input;
   const choices: Choice[] = [];
   const seen = openExamination(input);
   for (const grant of covering) {
     const finding = await examine(input, grant, seen);
     if (finding.refusal === undefined && grant.maxUses !== undefined)
-      finding.refusal = await look?.(ports, grant, signal);
+      finding.refusal = await check?.(ports, grant, signal);
     seen.findings.set(grant, finding);
     if (finding.refusal !== undefined) continue;
     const decision: Decision = { kind: "allow", grant, view, findings: noFindings };
     if (grant.maxUses === undefined) return [...choices, { decision }];
     choices.push({ decision, use: grant });
-    // What follows counts only if no use of this one is left.
+    // The next choices are made only if this grant has no use left.
     seen.findings.set(grant, { ...finding, refusal: "grant_exhausted" });
   }
   for (const grant of guarded) {
-    const found = await lookForPermit(input, grant, seen, look ?? peek.look);
+    const found = await findPermit(input, grant, seen, check ?? peek.check);
     if (found === undefined) continue;
     const { permit, chain } = found;
     const bounded = grant.maxUses === undefined ? {} : { use: grant };
     choices.push({ decision: { kind: "allow", grant, view, findings: noFindings, permit }, permit, ...bounded });
-    // What follows counts only if somebody else has used the permit.
+    // The next choices are made only if another call has used the permit.
     seen.findings.set(grant, { chain, refusal: "approval_required" });
     seen.lacks ??= { grant };
   }
@@ -171,36 +172,36 @@ function openExamination({ approver }: Pick<DecisionInput, "approver">): Examina
   return { findings: new Map(), policy: undefined, lacks: undefined, approver };
 }
 
-/** Whether a covering grant can carry the act, besides what it uses up. */
+/** Checks a covering grant's delegation chain and the host's policy, but not uses and permits. */
 async function examine(
-  { ports, moment, request, context, signal }: Omit<DecisionInput, "spend">,
+  { ports, instant, request, context, signal }: Omit<DecisionInput, "spend">,
   grant: CompiledGrant,
   seen: Examination,
 ): Promise<Finding> {
-  const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, signal);
+  const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, instant, signal);
   const refusal = chainRefusal(chain);
   if (refusal !== undefined) return { chain, refusal };
   seen.policy ??= askPolicy(ports, request, context);
   return { chain, refusal: policyRefusal(seen.policy) };
 }
 
-/** The permit of the act under a grant that needs one; undefined when the grant cannot carry the act, which is found then. */
-async function lookForPermit(
+/** Finds the act's permit under a grant that needs one; undefined when the grant cannot carry the act, with the reason in `seen`. */
+async function findPermit(
   input: Omit<DecisionInput, "spend">,
   grant: CompiledGrant,
   seen: Examination,
-  look: Spend["look"],
+  check: Spend["check"],
 ): Promise<{ permit: Permit; chain: ChainVerdict | undefined } | undefined> {
   const { ports, context, request, signal } = input;
   const finding = await examine(input, grant, seen);
   const { chain } = finding;
   let { refusal } = finding;
-  // Nobody is asked for a yes to what could not happen then.
-  if (refusal === undefined && grant.maxUses !== undefined) refusal = await look(ports, grant, signal);
+  // A person is asked only about an act that could happen with the approval.
+  if (refusal === undefined && grant.maxUses !== undefined) refusal = await check(ports, grant, signal);
   const approver = (seen.approver ??= approverOfAnyAct(ports, context, request, signal));
   const approval = refusal === undefined ? await approver.approve(grant) : undefined;
   if (approval?.kind === "permitted") return { permit: approval.permit, chain };
-  if (approval?.refusal === "approval_required") seen.lacks ??= { grant, question: approval.question };
+  if (approval?.refusal === "approval_required") seen.lacks ??= { grant, escalation: approval.escalation };
   seen.findings.set(grant, { chain, refusal: refusal ?? approval?.refusal });
   return undefined;
 }

@@ -1,10 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEvent, Grant } from "../contracts/index.ts";
 import { memoryGrants, memoryUsage } from "../testing/index.ts";
-import { callOf, contextOf, fails, grantOf, noteTool, operationOf, said, worldOf } from "../../test/deployment.ts";
+import {
+  callOf,
+  contextOf,
+  fails,
+  grantOf,
+  noteTool,
+  operationOf,
+  said,
+  scopeOf,
+  worldOf,
+} from "../../test/deployment.ts";
+import { OutdatedReadsError } from "./kernel-error.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger, UsageStore } from "./ports.ts";
 
-/** A ledger in memory, and what it was asked and kept. */
+/** A ledger in memory, and what it was asked and stored. */
 function memoryLedger(usage: UsageStore = memoryUsage()) {
   const asked: (readonly DecisionChoice[])[] = [];
   const calls: CallOptions[] = [];
@@ -42,7 +53,7 @@ const told = ({ type, outcome, grantId, reason, metadata, tool, resource, action
   action,
 });
 
-describe("a kernel whose uses and trail are one ledger", () => {
+describe("a kernel whose uses and audit log are one ledger", () => {
   for (const row of [
     { name: "a grant without limit", grants: [grantOf("a")] },
     { name: "a bounded grant", grants: [bounded("a", 2)] },
@@ -55,9 +66,9 @@ describe("a kernel whose uses and trail are one ledger", () => {
       grants: [bounded("a", 2)],
       ports: { policy: { narrow: () => ({ metadata: { quiet: true } }) } },
     },
-    { name: "a policy that keeps", grants: [bounded("a", 2)], ports: { policy: { narrow: () => undefined } } },
+    { name: "a policy that allows", grants: [bounded("a", 2)], ports: { policy: { narrow: () => undefined } } },
     {
-      name: "a policy that keeps, and a grant without limit",
+      name: "a policy that allows, and a grant without limit",
       grants: [grantOf("a")],
       ports: { policy: { narrow: () => undefined } },
     },
@@ -99,7 +110,7 @@ describe("a kernel whose uses and trail are one ledger", () => {
     { name: "a request that does not fit", agentId: "../helper", source: memoryGrants(), reason: "invalid_request" },
     { name: "grants that cannot be read", agentId: "helper", source: { load: fails }, reason: "authority_unavailable" },
   ]) {
-    test(`keeps a denial for ${row.name}: ${row.reason}`, async () => {
+    test(`stores a denial for ${row.name}: ${row.reason}`, async () => {
       const { ledger, events } = memoryLedger();
       const { kernel } = worldOf({ source: row.source, ledger });
       const turn = { agent: { kind: "agent", agentId: row.agentId } } as const;
@@ -137,6 +148,15 @@ describe("a kernel whose uses and trail are one ledger", () => {
     });
   }
 
+  test("that says that the reads are outdated: the operation rejects, nothing is carried out, and nothing is recorded", async () => {
+    const tool = noteTool();
+    const outdated = new OutdatedReadsError();
+    const ledger = { decide: () => Promise.reject(outdated) };
+    const { kernel, events, auditErrors } = worldOf({ grants: [grantOf("a")], tools: [tool], ledger });
+    await expect(kernel.invokeTool(contextOf(), read)).rejects.toBe(outdated);
+    expect([tool.calls, events, auditErrors]).toEqual([[], [], []]);
+  });
+
   test("that has not answered when the caller goes: nothing is carried out", async () => {
     const tool = noteTool();
     const caller = new AbortController();
@@ -151,23 +171,23 @@ describe("a kernel whose uses and trail are one ledger", () => {
   });
 });
 
-test("what a layer wants kept with a call reaches every port that keeps something of it", async () => {
+test("the scope of a call reaches every port that writes something of it", async () => {
   const { ledger, calls } = memoryLedger();
   const recorded: unknown[] = [];
   const audit = {
     record(_event: AuditEvent, call?: CallOptions) {
-      recorded.push(call?.claim);
+      recorded.push(call?.writes);
       return Promise.resolve();
     },
   };
   const resource = { namespace: "files", invoke: fails };
   const grants = [grantOf("a")];
   const { kernel } = worldOf({ grants, tools: [noteTool()], resources: [resource], ledger, audit });
-  const claim = { mine: true };
-  await kernel.invokeTool(contextOf(), read, { claim });
-  await kernel.invokeTool(contextOf(), { ...read, tool: "" }, { claim });
-  await kernel.invokeResource(contextOf(), operationOf(), { claim });
-  await kernel.listTools(contextOf(), { claim });
-  expect(calls.map((call) => call.claim)).toEqual([claim, claim]);
-  expect(recorded).toEqual([claim, claim, claim, claim]);
+  const writes = scopeOf();
+  await kernel.invokeTool(contextOf(), read, { writes });
+  await kernel.invokeTool(contextOf(), { ...read, tool: "" }, { writes });
+  await kernel.invokeResource(contextOf(), operationOf(), { writes });
+  await kernel.listTools(contextOf(), { writes });
+  expect(calls.map((call) => call.writes)).toEqual([writes, writes]);
+  expect(recorded).toEqual([writes, writes, writes, writes]);
 });

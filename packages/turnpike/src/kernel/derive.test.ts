@@ -257,13 +257,13 @@ describe("a derived grant", () => {
       expected: { ...full, delegationDepth: 2 },
     },
     {
-      name: "keeps what is restated and inherits the rest",
+      name: "leaves what is restated and inherits the rest",
       parent: full,
       asked: { purposes: ["billing"], maxUses: 2 },
       expected: { ...full, delegationDepth: 2, purposes: ["billing"], maxUses: 2 },
     },
     {
-      name: "keeps a narrower window exactly as it was written",
+      name: "leaves a narrower window exactly as it was written",
       parent: full,
       asked: { notBefore: "2026-01-01T14:00:00+01:00", expiresAt: "2026-01-01T20:00:00Z" },
       expected: {
@@ -328,7 +328,7 @@ describe("a derived grant", () => {
     expect(grant.capabilities).toHaveLength(1);
   });
 
-  test("passes the chain check at the moment it is issued, and its parent's limits hold", async () => {
+  test("passes the chain check at the instant it is issued, and its parent's limits hold", async () => {
     const from = parent({ constraints: full });
     const { kernel } = world([from, derived(from, childAsk())]);
     expect(await kernel.authorize(context(), ask())).toEqual({
@@ -369,8 +369,12 @@ describe("a chain of derivations", () => {
   });
 
   for (const row of [
-    { name: "out of a store can stand on 15 others", links: 15, expected: { ok: true } },
-    { name: "out of a store cannot stand on 16 others", links: 16, expected: { ok: false, reason: "chain_too_long" } },
+    { name: "out of a store can have 15 others above it", links: 15, expected: { ok: true } },
+    {
+      name: "out of a store cannot have 16 others above it",
+      links: 16,
+      expected: { ok: false, reason: "chain_too_long" },
+    },
   ]) {
     test(`a parent ${row.name}`, () => {
       const stored = parent({ parentId: "root", constraints: { delegationDepth: 5 } });
@@ -378,7 +382,7 @@ describe("a chain of derivations", () => {
     });
   }
 
-  test("a derived parent out of a store counts as one link when nobody says more", () => {
+  test("a derived parent out of a store counts as one link when no more is said", () => {
     const stored = parent({ parentId: "root", constraints: { delegationDepth: 100 } });
     expect(deriveGrant(descend(stored, 15), childAsk())).toEqual({ ok: false, reason: "chain_too_long" });
     expect(deriveGrant(descend(stored, 14), childAsk())).toMatchObject({ ok: true });

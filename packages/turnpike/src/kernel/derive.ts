@@ -3,19 +3,28 @@ import { accept, markAccepted } from "../internal/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 import { brokenLink, maxDelegationLinks } from "./chain.ts";
 
-/** What a holder passes on; constraints that are not restated are the parent's. */
+/** What a holder delegates. Constraints that it leaves out are the parent's. */
 export type GrantInput = Pick<Grant, "id" | "subject" | "capabilities" | "issuedAt"> &
   Partial<Pick<Grant, "constraints" | "metadata">>;
 
-/** A narrower child, or the one rule that stands against it. */
+/** A narrower child, or the rule that it breaks. */
 export type Derivation = { ok: true; grant: Grant } | { ok: false; reason: DelegationRule };
 
-/** How many parents the grants made here stand on: a grant itself names only its own. */
+/** How many parents above them the grants have that were made here. A grant itself names only its own parent. */
 const knownLinks = new WeakMap<Grant, number>();
 
 /**
  * Makes a grant that is no wider than its parent, or refuses; it never clamps.
- * `parentLinks` is how many parents the parent stands on, for a derived parent that comes out of a store.
+ * `parentLinks` is how many parents the parent has above it, for a derived parent that comes out of a store.
+ *
+ * @example
+ * import { deriveGrant } from "turnpike/kernel";
+ *
+ * const [capability] = grant.capabilities;
+ * const child = { id: "grant-2", subject: { kind: "agent", agentId: "other" }, issuedAt: context.now } as const;
+ * const narrower = { ...child, capabilities: capability ? [{ ...capability, scope: "exact" as const }] : [] };
+ * const parent = { ...grant, constraints: { delegationDepth: 1 } };
+ * console.log(deriveGrant(parent, narrower).ok); // true
  */
 export function deriveGrant(parent: Grant, input: GrantInput, parentLinks: number = linksOf(parent)): Derivation {
   const compiledParent = compileGrant(parent);
@@ -25,7 +34,7 @@ export function deriveGrant(parent: Grant, input: GrantInput, parentLinks: numbe
   if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
 
   const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
-  // Each constraint was accepted, here or with the parent; that they leave a window is looked at now.
+  // Each constraint was accepted, here or with the parent. `compileGrant` checks that together they leave a window.
   const child = compileGrant(markAccepted(GrantSchema, { ...asked.value, constraints: Object.freeze(constraints) }));
   if (child === undefined || startOf(child) >= child.window.expiresAt) return refuse("empty_window");
   // Purposes are compared as sets by the link itself.

@@ -4,12 +4,12 @@ import { memoryGrants, memoryResources, memoryUsage } from "../testing/index.ts"
 import { AuditEventSchema, type Grant } from "../contracts/index.ts";
 import { compileAuthority } from "./authority.ts";
 import type { AdmittedAuthority, AuthorityView } from "./authority.ts";
-import { momentOf } from "./candidates.ts";
+import { instantOf } from "./candidates.ts";
 import { decide } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import { peek } from "./spend.ts";
 
-/** What the trail says of a denied authorize, and what the caller got. */
+/** What the audit log says of a denied authorize, and what the caller got. */
 async function denialIn(
   held: readonly Grant[],
   ports: Parameters<typeof world>[1] = {},
@@ -22,7 +22,7 @@ async function denialIn(
   return { metadata: audit.events[0]?.metadata, answer: JSON.stringify(answer) };
 }
 
-describe("the trail of a denial names the grant and that it", () => {
+describe("the audit log of a denial names the grant and that it", () => {
   const rows: {
     name: string;
     held: Partial<Grant>;
@@ -107,7 +107,7 @@ describe("the trail of a denial names the grant and that it", () => {
   });
 });
 
-describe("the trail of a denial", () => {
+describe("the audit log of a denial", () => {
   test("names each grant, those that covered the act first", async () => {
     const usage = memoryUsage();
     await usage.consume("tenant-1", "spent", 1);
@@ -151,7 +151,7 @@ describe("the trail of a denial", () => {
     expect(audit.events[0]).not.toHaveProperty("metadata");
   });
 
-  test("keeps the policy's own metadata for the caller", async () => {
+  test("has the policy's own metadata for the caller", async () => {
     const { metadata, answer } = await denialIn([grant()], {
       policy: { narrow: () => ({ metadata: { rule: "closed" } }) },
     });
@@ -161,22 +161,22 @@ describe("the trail of a denial", () => {
 });
 
 function admittedWith(held: readonly Grant[]): AdmittedAuthority {
-  return { authority: compileAuthority(held), moment: momentOf(context()), excluded: new Set() };
+  return { authority: compileAuthority(held), instant: instantOf(context()), excluded: new Set() };
 }
 
-/** What the trail would say of a denial over these grants. */
+/** What the audit log would say of a denial over these grants. */
 async function metadataOf(
   view: AuthorityView,
   { usage = memoryUsage(), reason = "no_matching_grant" } = {},
 ): Promise<unknown> {
-  const question = { view, context: context(), request: ask(), moment: momentOf(context()) };
+  const asked = { view, context: context(), request: ask(), instant: instantOf(context()) };
   const ports = { grants: memoryGrants(), usage, audit: "none" } as const;
-  const decision = await decide({ ...question, ports, spend: peek, signal: new AbortController().signal });
+  const decision = await decide({ ...asked, ports, spend: peek, signal: new AbortController().signal });
   expect(decision).toMatchObject({ kind: "deny", reason });
   return denialMetadata(view, context(), ask(), decision);
 }
 
-describe("inside a turn, the trail of a denial names the grant and that it", () => {
+describe("inside a turn, the audit log of a denial names the grant and that it", () => {
   test("was issued after admission", async () => {
     const view = { current: compileAuthority([grant()]), admitted: admittedWith([grant({ id: "other" })]) };
     expect(await metadataOf(view)).toEqual({ grants: [{ grantId: "grant-1", failed: "not-admitted" }] });

@@ -1,18 +1,18 @@
 import type { AccessContext, AuthorizationRequest, JsonObject } from "../contracts/index.ts";
 import { inactivity, type CompiledGrant, type Inactivity } from "./active.ts";
 import type { AuthorityView } from "./authority.ts";
-import { momentOf } from "./candidates.ts";
+import { instantOf } from "./candidates.ts";
 import type { Decision } from "./decide.ts";
 import { nearestMismatch, type Mismatch } from "./match.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** The first condition that keeps a grant from carrying an act. */
+/** The first condition that prevents a grant from carrying an act. */
 export type Condition = Inactivity | Mismatch | Refusal | "not-admitted";
 
-/** A trail is read by people: a denial names this many grants, those that covered the act first, and counts the rest. */
+/** How many grants a denial in the audit log names, first those that covered the act. It counts the others. */
 const maxNamed = 32;
 
-/** For the operator: the grants that were looked at, and the first condition each failed. */
+/** The grants that were checked and the first condition that each failed, for the operator. */
 export function denialMetadata(
   view: AuthorityView,
   context: AccessContext,
@@ -20,7 +20,7 @@ export function denialMetadata(
   decision: Decision,
 ): JsonObject {
   const tried = [...decision.findings.keys()];
-  // By id: inside a turn a grant is tried as it was admitted, which may be with fewer uses than it has now.
+  // Compared by id, because inside a turn the tried object may be a copy with the fewer uses of the admission.
   const ids = new Set(tried.map(({ grant }) => grant.id));
   const grants = [...tried, ...view.current.grants.filter(({ grant }) => !ids.has(grant.id))];
   const named = grants.slice(0, maxNamed).map((grant) => {
@@ -43,7 +43,7 @@ export function failedCondition(
   decision: Decision,
   { admitted }: AuthorityView,
 ): Condition | undefined {
-  const { now, purpose } = momentOf(context);
+  const { now, purpose } = instantOf(context);
   const known =
     inactivity(grant, now, purpose) ??
     nearestMismatch(grant.grant.capabilities, request, context.owner) ??

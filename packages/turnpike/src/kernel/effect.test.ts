@@ -249,7 +249,7 @@ describe("after the effect nothing throws out of the operation", () => {
   }
 });
 
-describe("before the effect a tool that cannot be looked at refuses its own calls", () => {
+describe("before the effect a tool that cannot be read refuses its own calls", () => {
   const rows: { name: string; parts: Partial<ToolHandler>; code: string }[] = [
     { name: "parses to a proxy that throws", parts: { parse: () => throwing }, code: "invalid_tool_arguments" },
     {
@@ -276,7 +276,7 @@ describe("before the effect a tool that cannot be looked at refuses its own call
     });
   }
 
-  test("one whose requirement cannot even be looked up: tool_requirement_resolution_failed", async () => {
+  test("one whose requirement cannot even be read: tool_requirement_resolution_failed", async () => {
     const tool = Object.defineProperty(noteTool(), "requirement", { get: trap });
     const { kernel } = worldOf({ grants, tools: [tool] });
     expect(await kernel.invokeTool(contextOf(), callOf())).toMatchObject({
@@ -285,7 +285,7 @@ describe("before the effect a tool that cannot be looked at refuses its own call
   });
 });
 
-describe("a provider that throws when it is looked at takes only its own namespaces down", () => {
+describe("a provider that throws when it is read takes only its own namespaces down", () => {
   const mail = noteTool({ name: "mail.find" });
   const rows: { name: string; tools: () => unknown }[] = [
     { name: "with a descriptor", tools: () => [Object.defineProperty({ ...mail }, "descriptor", { get: trap })] },

@@ -13,30 +13,30 @@ import type { CallOptions, PortFailure } from "./ports.ts";
 
 const defaultTimeoutMs = 120_000;
 const defaultOutputBytes = 1_048_576;
-/** Timers overflow beyond this, and fire at once. */
+/** A timer with a longer time overflows and fires at once. */
 const longestTimeoutMs = 2_147_483_647;
 
-/** Throws when a limit could not be kept. */
+/** Throws when a limit could not be enforced. */
 export function checkLimits({ toolTimeoutMs = 1, maxToolOutputBytes = 1 }: Ports): void {
   checkTimeout("toolTimeoutMs", toolTimeoutMs);
   if (!Number.isSafeInteger(maxToolOutputBytes) || maxToolOutputBytes < 1)
     throw new RangeError("`maxToolOutputBytes` has to be a whole number from 1 on.");
 }
 
-/** Throws when no timer could keep this limit. */
+/** Throws when no timer could enforce this limit. */
 export function checkTimeout(name: string, timeoutMs: number): void {
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > longestTimeoutMs)
     throw new RangeError(`\`${name}\` has to be a whole number from 1 to ${longestTimeoutMs}.`);
 }
 
-/** Who waits for an effect, and who wants to know that it has begun. */
+/** The signal of the caller that waits for an effect, and the observer of its beginning. */
 export interface EffectOptions extends CallOptions {
   signal: AbortSignal;
 }
 
 /**
- * How foreign code that acts ended; `message` is what its caller may know of the error. An effect may have happened;
- * of code that is late nobody knows.
+ * How foreign code ended; `message` is what its caller may know of the error. The effect may have happened also after a failure.
+ * Of code that is late it is unknown.
  */
 export type EffectEnd =
   | { kind: "returned"; value: unknown }
@@ -45,8 +45,8 @@ export type EffectEnd =
 const lateMessage = "It did not end in time; the effect may have happened.";
 
 /**
- * Calls foreign code that acts. From here on nothing is thrown: whatever happens is the outcome of the act. The call's
- * signal fires when its time is up and when the caller goes; a caller that goes leaves it a moment to say how it ended.
+ * Calls foreign code that may have an effect. It throws nothing: every error is the outcome of the act. The call's signal fires
+ * when its time is up and when the caller goes; after that the code gets a short time to say how it ended.
  */
 export async function carryOutEffect(
   { toolTimeoutMs: timeoutMs = defaultTimeoutMs }: Ports,
@@ -64,7 +64,7 @@ export async function carryOutEffect(
   }
 }
 
-/** Also of an error that throws when it is looked at. */
+/** Returns false for an error that throws when it is read. */
 function isTimeLimit(error: unknown): boolean {
   try {
     return error instanceof TimeLimitError;
@@ -73,7 +73,7 @@ function isTimeLimit(error: unknown): boolean {
   }
 }
 
-/** The parts of a result whose size is up to whoever made it. */
+/** The parts of a result whose size the tool or provider determines. */
 interface SizedResult {
   output?: JsonValue;
   metadata?: JsonObject | undefined;
@@ -83,7 +83,7 @@ interface SizedResult {
 /** A result that can be used, or what its caller may know about why it cannot. */
 export type ResultReading<T> = { ok: true; result: T } | { ok: false; message?: string };
 
-/** Reads a result that foreign code returned: it fits the contract, is of this very act and not too large. */
+/** Reads a result that foreign code returned. It has to fit the contract, belong to this act and not be too large. */
 export function readResult<T extends SizedResult>(
   ports: Ports,
   failure: PortFailure,

@@ -5,17 +5,17 @@ import { authorizeEffect, namesContextOwner } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { carryOutEffect } from "./effect.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
-import type { Question } from "./ports.ts";
-import { enterTurn, type RunningTurn } from "./running-turn.ts";
-import type { ShutReason } from "./turn-entry.ts";
+import type { EscalationRef } from "./ports.ts";
+import { checkTurnCall, type RunningTurn } from "./running-turn.ts";
+import type { BlockedReason } from "./call-check.ts";
 
-/** What became of the wish to escalate. */
+/** The outcome of an attempt to escalate. */
 export type EscalationOutcome =
-  | { kind: "pending"; escalation: Escalation; question?: Question | undefined }
-  | { kind: "refused"; reason: ShutReason | NotKeptReason | "tool_unavailable" };
+  | { kind: "pending"; escalation: Escalation; reference?: EscalationRef | undefined }
+  | { kind: "refused"; reason: BlockedReason | NotStoredReason | "tool_unavailable" };
 
 /** Why an escalation that was allowed is not in the queue. */
-type NotKeptReason = "escalation_unavailable" | "too_many_escalations";
+type NotStoredReason = "escalation_unavailable" | "too_many_escalations";
 
 const toEscalate: AuthorizationRequest = deepFreeze({
   action: "request",
@@ -26,32 +26,32 @@ const escalationNamespace = "service";
 
 /**
  * Consumes the capability to escalate, and puts the escalation to the owner into the queue. Nothing is thrown once the
- * queue was asked to keep it, because it may have.
+ * queue was asked to store it, because it may have.
  */
 export async function escalate(
   turn: RunningTurn,
-  moment: AccessContext,
+  instant: AccessContext,
   { reason, requestedAuthority: wanted }: EscalationInput,
   signal: AbortSignal,
 ): Promise<EscalationOutcome> {
   const { ports } = turn.gate;
   signal.throwIfAborted();
   if (!turn.isOpen) return refused("tool_unavailable");
-  const entry = await enterTurn(turn, moment, signal);
-  if (entry.kind === "shut") return refused(entry.reason);
-  if (isSwitchedOff(escalationNamespace, turn.context, entry.context)) {
+  const check = await checkTurnCall(turn, instant, signal);
+  if (check.kind === "blocked") return refused(check.reason);
+  if (isSwitchedOff(escalationNamespace, turn.context, check.context)) {
     const hidden: AuditFacts = { type: "authorization.checked", outcome: "denied", reason: "tool_unavailable" };
     const metadata = { hidden: "namespace-disabled" };
-    await recordOutcome(ports, moment, () => ({ ...hidden, ...toEscalate, metadata }), signal);
+    await recordOutcome(ports, instant, () => ({ ...hidden, ...toEscalate, metadata }), signal);
     return refused("tool_unavailable");
   }
-  const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
+  const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, instant)) ?? true;
   const request = isOwners ? toEscalate : undefined;
-  const decision = await authorizeEffect(ports, { context: moment, request, view: entry.view }, { signal });
+  const decision = await authorizeEffect(ports, { context: instant, request, view: check.view }, { signal });
   if (decision.kind === "deny") return refusedIn(turn, decision.reason);
 
-  const requestedAuthority = wanted && mintAuthorityRequest(moment, wanted);
-  const { owner: reviewer, now: requestedAt } = moment;
+  const requestedAuthority = wanted && mintAuthorityRequest(instant, wanted);
+  const { owner: reviewer, now: requestedAt } = instant;
   const requested: AuditFacts = {
     type: "escalation.requested",
     outcome: "escalated",
@@ -59,25 +59,25 @@ export async function escalate(
     ...(requestedAuthority && { metadata: { authorityRequestId: requestedAuthority.id } }),
   };
   signal.throwIfAborted();
-  if (!(await record(ports, moment, () => requested, signal))) return refusedIn(turn, "audit_unavailable");
+  if (!(await record(ports, instant, () => requested, signal))) return refusedIn(turn, "audit_unavailable");
   const pending: Escalation = { status: "pending", reason, requestedAt, reviewer };
   const escalation = { ...pending, ...(requestedAuthority && { requestedAuthority }) };
-  const asked = await enqueue(ports, moment, escalation, signal);
-  if (asked.kind === "kept")
-    return { kind: "pending", escalation, ...(asked.question && { question: asked.question }) };
-  const { reason: notKept, mayBeKept } = asked;
-  turn.mayHaveTakenEffect ||= mayBeKept;
-  // The trail says that the owner was asked, which has to be taken back.
-  await recordOutcome(ports, moment, () => ({ ...requested, outcome: "failed", reason: notKept }), signal);
-  return refused(notKept);
+  const asked = await enqueue(ports, instant, escalation, signal);
+  if (asked.kind === "stored")
+    return { kind: "pending", escalation, ...(asked.reference && { reference: asked.reference }) };
+  const { reason: notStored, mayBeStored } = asked;
+  turn.mayHaveTakenEffect ||= mayBeStored;
+  // The audit log says that the owner was asked, so a failed event has to follow.
+  await recordOutcome(ports, instant, () => ({ ...requested, outcome: "failed", reason: notStored }), signal);
+  return refused(notStored);
 }
 
-/** An escalation that is not in the queue, as far as anybody knows: a queue that was too slow may have it after all. */
+/** Whether an escalation is in the queue. A queue that was too slow may have stored it after all. */
 type Enqueued =
-  | { kind: "kept"; question: Question | undefined }
-  | { kind: "not kept"; reason: NotKeptReason; mayBeKept: boolean };
+  | { kind: "stored"; reference: EscalationRef | undefined }
+  | { kind: "not stored"; reason: NotStoredReason; mayBeStored: boolean };
 
-/** Adds to the queue like any effect: a caller that goes leaves the queue a moment to say whether it kept it. */
+/** Adds an escalation to the queue. When the caller goes, the queue gets a short time to say whether it stored the escalation. */
 async function enqueue(
   ports: Ports,
   context: AccessContext,
@@ -85,20 +85,20 @@ async function enqueue(
   signal: AbortSignal,
 ): Promise<Enqueued> {
   const { escalations } = ports;
-  if (escalations === undefined) return { kind: "kept", question: undefined };
+  if (escalations === undefined) return { kind: "stored", reference: undefined };
   const end = await carryOutEffect(ports, { signal }, () => escalations.add(context, escalation));
   if (end.kind === "returned") {
-    if (end.value === "full") return { kind: "not kept", reason: "too_many_escalations", mayBeKept: false };
-    return { kind: "kept", question: questionOf(end.value) };
+    if (end.value === "full") return { kind: "not stored", reason: "too_many_escalations", mayBeStored: false };
+    return { kind: "stored", reference: referenceOf(end.value) };
   }
   reportPortError(ports, end.error, { port: "escalations" });
-  return { kind: "not kept", reason: "escalation_unavailable", mayBeKept: end.isLate };
+  return { kind: "not stored", reason: "escalation_unavailable", mayBeStored: end.isLate };
 }
 
-/** What the queue said of an escalation that it keeps; undefined when nobody can wait for it. */
-function questionOf(answer: unknown): Question | undefined {
+/** The reference of a stored escalation; undefined when its answer cannot be waited for. */
+function referenceOf(answer: unknown): EscalationRef | undefined {
   if (typeof answer !== "object" || answer === null) return undefined;
-  const { id, expiresAt } = answer as Partial<Question>;
+  const { id, expiresAt } = answer as Partial<EscalationRef>;
   return typeof id === "string" && typeof expiresAt === "string" ? { id, expiresAt } : undefined;
 }
 
@@ -106,8 +106,8 @@ function refused(reason: (EscalationOutcome & { kind: "refused" })["reason"]): E
   return { kind: "refused", reason };
 }
 
-/** INVARIANT: a turn of which a decision could not be recorded is over, also one that would wait for the answer. */
-function refusedIn(turn: RunningTurn, reason: ShutReason): EscalationOutcome {
+/** INVARIANT: a turn ends when a decision about it could not be recorded, also a turn that would wait for the answer. */
+function refusedIn(turn: RunningTurn, reason: BlockedReason): EscalationOutcome {
   if (reason === "audit_unavailable") turn.mustEnd ??= reason;
   return refused(reason);
 }

@@ -20,7 +20,7 @@ import { KernelError } from "./kernel-error.ts";
 
 const reports = { namespace: "documents", path: ["reports"], actions: ["read"], scope: "descendants" };
 
-/** The assistant, whoever's grants and resources these are. */
+/** The assistant, whose grants and resources these are. */
 function everywhere(changes: Partial<ReachScope> = {}): ReachScope {
   const { authority: _authority, owner: _owner, ...rest } = context();
   return { ...rest, ...changes };
@@ -41,10 +41,10 @@ describe("explained reach", () => {
     { name: "is not valid yet", held: [grant({ constraints: { notBefore: justAfter } })] },
     { name: "is used up", held: [grant({ id: "spent", constraints: { maxUses: 1 } })] },
     { name: "serves another purpose", held: [grant({ constraints: { purposes: ["billing"] } })] },
-    { name: "stands on a revoked parent", held: [child(), parent({ revokedAt: now })] },
+    { name: "has a revoked parent", held: [child(), parent({ revokedAt: now })] },
     { name: "has no parent", held: [child()] },
     { name: "belongs to another tenant", held: [grant({ namespaceId: "tenant-2" })] },
-    { name: "belongs to somebody else", held: [grant({ subject: stranger })] },
+    { name: "belongs to another subject", held: [grant({ subject: stranger })] },
   ];
   for (const { name, held } of outdated) {
     test(`has nothing of a grant that ${name}`, async () => {
@@ -58,7 +58,7 @@ describe("explained reach", () => {
     expect(await explained([child(), parent()])).toEqual([{ ...reports, grantIds: ["child"] }]);
   });
 
-  test("keeps what needs approval apart from what does not", async () => {
+  test("separates what needs approval from what does not", async () => {
     const guarded = { ...capability({ actions: ["write"] }), approval: "each" as const };
     expect(await explained([grant({ capabilities: [capability(), guarded] })])).toEqual([
       { ...reports, actions: ["write"], approval: "each", grantIds: ["grant-1"] },
@@ -101,7 +101,7 @@ describe("explained reach", () => {
     });
   });
 
-  test("is not on the trail, because nobody has acted, and takes no use", async () => {
+  test("is not in the audit log, because nothing was done, and takes no use", async () => {
     const { kernel, audit, usage } = world([grant({ constraints: { maxUses: 1 } })]);
     expect(await kernel.explainReach(everywhere())).toMatchObject({ status: "computed", reach: [{}] });
     expect(audit.events).toEqual([]);
@@ -130,9 +130,14 @@ describe("explained reach", () => {
       const { kernel } = world(held);
       // What is read and checked once for a set of grants is not counted.
       await kernel.explainReach(everywhere());
-      const started = performance.now();
-      await kernel.explainReach(everywhere());
-      return performance.now() - started;
+      // The shortest of several: other processes and the garbage collector only make one longer.
+      const times: number[] = [];
+      while (times.length < 5) {
+        const started = performance.now();
+        await kernel.explainReach(everywhere());
+        times.push(performance.now() - started);
+      }
+      return Math.min(...times);
     };
     const apart = await timeOf((place) => [`place-${place}`]);
     expect(await timeOf(() => ["one"])).toBeLessThan(apart * 3 + 300);
@@ -186,7 +191,7 @@ describe("what a grant covers", () => {
       is: [{ actions: ["read", "write"] }],
     },
     {
-      name: "anybody's place, when no owner is asked for",
+      name: "any owner's place, when no owner is asked for",
       capabilities: [capability({ owner: stranger })],
       is: [{ actions: ["read"], owner: stranger }],
     },

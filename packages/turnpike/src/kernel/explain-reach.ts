@@ -13,26 +13,26 @@ import { KernelError } from "./kernel-error.ts";
 import { mismatch } from "./match.ts";
 import { countingGrants, isOwnedBy, type UnavailableReach } from "./reach.ts";
 
-/** On what terms a grant covers a place. */
+/** The conditions under which a grant covers a place. */
 interface Terms {
-  /** Whose place it is; that of whoever the actor acts for when absent. */
+  /** The owner of the place; the owner that the actor acts for when absent. */
   owner?: PrincipalRef;
-  /** Each act needs a person's yes of its own. */
+  /** Each act needs a person's approval of its own. */
   approval?: "each";
 }
 
-/** One place where a principal may act right now, and the grants that say so. */
+/** One place where a principal may act right now, and the grants that allow it. */
 export interface ExplainedReach extends ReachEntry, Terms {
   grantIds: string[];
 }
 
-/** Everywhere a principal may act right now, or why that cannot be said. For operators: it names grants. */
+/** All places where a principal may act right now, or why they are unknown. For operators, because it names grants. */
 export type ReachExplanation = { status: "computed"; reach: ExplainedReach[] } | UnavailableReach;
 
-/** Whose reach is explained: without an owner that over everybody's resources, without an authority that of all issuers. */
+/** The principal whose reach is explained. Without an owner it covers resources of all owners, without an authority grants of all issuers. */
 export type ReachScope = Omit<DiscoveryContext, "owner"> & { owner?: PrincipalRef };
 
-/** Counts the grants that `reach` counts, shows what needs approval too, and records nothing: nobody has acted. */
+/** Counts the grants that `reach` counts, and also shows what needs approval. It records nothing, because nothing was done. */
 export async function explainReach(gate: Gate, scope: ReachScope, signal: AbortSignal): Promise<ReachExplanation> {
   signal.throwIfAborted();
   const trusted = acceptDiscovery({ ...scope, owner: scope.owner ?? scope.actor });
@@ -40,7 +40,7 @@ export async function explainReach(gate: Gate, scope: ReachScope, signal: AbortS
   const counting = await countingGrants(gate, trusted, signal);
   if ("reasonCode" in counting) return counting;
   const { owner } = scope;
-  // Many grants may name one place: what they say is gathered first, and sorted once.
+  // Many grants may name one place, so the entries are collected first and sorted once.
   const places = new Map<string, Gathered & { capability: Capability; grantIds: Set<string> }>();
   for (const { grant } of counting.grants) {
     for (const capability of grant.capabilities) {
@@ -71,14 +71,20 @@ interface Gathered {
   actions: Set<string>;
 }
 
-/** Actions that a grant covers at a place, and on what terms. */
+/** Actions that a grant covers at a place, and under which conditions. */
 export interface Coverage extends Terms {
   actions: string[];
 }
 
 /**
- * For operators: how a grant covers a resource, compared as a decision compares them; of any owner when the resource names
- * none, for any action unless one is given. Whether the grant counts at all is for `checkGrant` to say.
+ * Says for operators how a grant covers a resource, by the comparison that decisions make. A resource without an owner matches any
+ * owner, and without `action` any action matches. Use `checkGrant` to know whether the grant counts at all.
+ *
+ * @example
+ * import { coverageOf } from "turnpike/kernel";
+ *
+ * const note = { namespace: "notes", path: ["shopping"] };
+ * console.log(coverageOf(grant, note, "read").length, coverageOf(grant, note, "write").length); // 1 0
  */
 export function coverageOf(grant: Grant, resource: ResourceRef, action?: string): Coverage[] {
   const found = new Map<string, Gathered & { capability: Capability }>();

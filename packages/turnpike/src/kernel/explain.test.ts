@@ -77,7 +77,7 @@ describe("an explanation", () => {
 
   const policies: { name: string; policy?: HostPolicy; reasonCode: string; said: string }[] = [
     { name: "was not asked when there is none and none was needed", reasonCode: "allowed", said: "not-asked" },
-    { name: "kept the decision", policy: { narrow: () => undefined }, reasonCode: "allowed", said: "kept" },
+    { name: "left the decision as it was", policy: { narrow: () => undefined }, reasonCode: "allowed", said: "kept" },
     {
       name: "denied",
       policy: { narrow: () => ({ metadata: { rule: 1 } }) },
@@ -134,7 +134,7 @@ describe("an explanation", () => {
     });
   }
 
-  test("consumes nothing and leaves no trail", async () => {
+  test("consumes nothing and records nothing", async () => {
     const { kernel, usage, audit } = world([grant({ constraints: { maxUses: 1 } })]);
     expect((await kernel.explain(context(), ask())).decision.allowed).toBe(true);
     expect(await usage.used("tenant-1", "grant-1")).toBe(0);

@@ -6,23 +6,23 @@ import type { Decision } from "./decide.ts";
 import { failedCondition, type Condition } from "./diagnose.ts";
 import { peek } from "./spend.ts";
 
-/** One grant as a decision saw it. */
+/** One grant and what a decision found about it. */
 export interface GrantExplanation {
   grantId: string;
-  /** The first condition it failed; absent for the grant that carried the act and for those never needed. */
+  /** The first condition that it failed. Absent for the grant that carried the act, and for grants that were not needed. */
   failed?: Condition;
   /** The walk up its delegation chain, when it was walked. */
   chain?: ChainVerdict;
 }
 
-/** A decision and everything it rests on. For operators: it names grants that the caller may not know of. */
+/** A decision and everything that was checked for it. For operators, because it names grants that the caller may not know of. */
 export interface Explanation {
   decision: Pick<AuthorizationDecision, "allowed" | "reasonCode" | "matchedGrantId">;
   grants: readonly GrantExplanation[];
   policy: "not-asked" | "kept" | "denied" | "unavailable";
 }
 
-/** Decides like `authorize`, consumes and records nothing, and shows its work. */
+/** Decides like `authorize` and returns everything that it checked. Consumes and records nothing. */
 export async function explain(
   gate: Gate,
   context: AccessContext,

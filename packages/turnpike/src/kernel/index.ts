@@ -17,9 +17,10 @@ export {
 } from "./explain-reach.ts";
 export type { EscalationOutcome } from "./escalate.ts";
 export { createKernel, type Kernel } from "./kernel.ts";
-export { errorObject, KernelError } from "./kernel-error.ts";
+export { errorObject, KernelError, OutdatedReadsError } from "./kernel-error.ts";
 export type { Mismatch } from "./match.ts";
 export type {
+  AccessAnswer,
   AccessGuard,
   ActToApprove,
   AuditSink,
@@ -37,7 +38,7 @@ export type {
   PermitState,
   PermitStore,
   PortFailure,
-  Question,
+  EscalationRef,
   ResourceProvider,
   ToolHandler,
   ToolNamespaceSettingsStore,
@@ -45,10 +46,11 @@ export type {
   ToolProvider,
   UsageStore,
   VersionedGrants,
+  WriteScope,
 } from "./ports.ts";
 export type { TurnBreak } from "./running-turn.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
-export type { AdmissionRecord, ShutReason } from "./turn-entry.ts";
+export type { AdmissionRecord, BlockedReason, ShutReason } from "./call-check.ts";
 export type { TurnEnd, TurnScope } from "./turn-scope.ts";
-export type { EarlierRun, TurnRefusal } from "./turn-way.ts";
+export type { EarlierRun, TurnRefusal } from "./turn-admission.ts";
 export { cachedGrants, type VersionedGrantSource } from "./versioned-grants.ts";

@@ -300,7 +300,7 @@ for (const status of ["denied", "failed"] as const) {
   });
 }
 
-test("a class instance keeps its this", async () => {
+test("a class instance has its this", async () => {
   class Shelf implements ResourceProvider {
     readonly namespace = "files";
     readonly #output = "milk";
@@ -418,7 +418,7 @@ test("a policy or a sink that changes the resource it is handed changes nothing 
 });
 
 for (const row of [
-  { name: "without a trail", audit: () => "none" as const },
+  { name: "without an audit log", audit: () => "none" as const },
   { name: "with a sink", audit: memoryAudit },
 ]) {
   for (const count of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {

@@ -18,7 +18,7 @@ import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { denialError, errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
 
-/** One provider a resource namespace. */
+/** The provider of each resource namespace. */
 export type ResourceRegistry = ReadonlyMap<string, ResourceProvider>;
 
 /** Indexes the providers. Throws when two serve one namespace. */
@@ -31,7 +31,7 @@ export function createResourceRegistry(providers: readonly ResourceProvider[] = 
   return registry;
 }
 
-/** The operation `invokeResource`. A context that the operation brings along is ignored: only the first argument counts. */
+/** The operation `invokeResource`. A context inside of `operation` is ignored. */
 export async function invokeResource(
   gate: Gate,
   registry: ResourceRegistry,

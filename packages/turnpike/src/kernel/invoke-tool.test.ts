@@ -171,7 +171,7 @@ for (const row of pipeline) {
   });
 }
 
-test("unknown, disabled and ungranted tools are answered byte for byte alike, and only the trail says which it was", async () => {
+test("unknown, disabled and ungranted tools are answered byte for byte alike, and only the audit log says which it was", async () => {
   const rows = [
     { hidden: "not-registered", tools: [], grants, enabled: ["files"] },
     { hidden: "namespace-disabled", tools: [noteTool()], grants, enabled: [] },
@@ -336,7 +336,7 @@ test("a handler gets the trusted context, the parsed and frozen call, and a sign
   ]);
 });
 
-test("a class instance keeps its this in parse, requirement and invoke", async () => {
+test("a class instance has its this in parse, requirement and invoke", async () => {
   class Counter implements ToolHandler {
     readonly descriptor = descriptorOf();
     readonly #note = "today";
@@ -600,7 +600,7 @@ test("an abort while the decision is recorded rejects with its reason, and nothi
   expect(tool.calls).toStrictEqual([]);
 });
 
-test("an abort after the effect changes nothing: the caller gets the true result and the trail has it", async () => {
+test("an abort after the effect changes nothing: the caller gets the true result and the audit log has it", async () => {
   const controller = new AbortController();
   const tool = noteTool({
     invoke(_context, call) {
@@ -643,7 +643,7 @@ for (const row of [
   });
 }
 
-test("the trail of a tool that is not granted names each grant with the first condition it failed", async () => {
+test("the audit log of a tool that is not granted names each grant with the first condition it failed", async () => {
   const { kernel, events } = worldOf({
     tools: [noteTool()],
     grants: [

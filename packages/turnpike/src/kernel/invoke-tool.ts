@@ -16,7 +16,7 @@ import { authorizeEffect, type Gate } from "./authorize.ts";
 import { authorizeEvery } from "./authorize-every.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
-import { momentOf } from "./candidates.ts";
+import { instantOf } from "./candidates.ts";
 import { withBasis } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
@@ -28,26 +28,26 @@ import { prepareCall } from "./prepare-call.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
-/** Where tools are called: the gate, and the tools there are. */
+/** A gate with the tools that can be called through it. */
 export interface ToolGate extends Gate {
-  /** A catalog in which the tool of this name is, if it is registered at all. */
+  /** A catalog that has the tool of this name, if the tool is registered. */
   catalog(name: string, context: AccessContext, signal: AbortSignal): ToolCatalog | Promise<ToolCatalog>;
-  /** Asked when a tool is about to be carried out: a code when it must not be any more. */
+  /** Called when a tool is about to be called. Returns a code when it must not be called any more. */
   begin?(tool: ToolDescriptor): ErrorCode | undefined;
-  /** Told when a call was not carried out because its decision could not be recorded. */
+  /** Called when a tool was not called because the decision could not be recorded. */
   onAuditOutage?(): void;
 }
 
-/** A result, and what the operator may know about it. */
+/** A result, with details for the audit log. */
 interface Outcome {
   result: ToolResult;
   metadata?: JsonObject;
 }
 
-/** How many characters of a tool's words about its progress are handed on. */
+/** How many characters of a tool's progress message are passed to the caller. */
 const maxProgressText = 4096;
 
-/** For a tool that no grant makes visible: nothing was decided, but the operator learns what each grant lacks. */
+/** The denial for a tool that no grant makes visible. Nothing was decided, but the audit log says what each grant lacks. */
 const unseen = deny("no_matching_grant");
 
 /** The operation `invokeTool`. */
@@ -72,7 +72,7 @@ export async function invokeTool(
   return outcome.result;
 }
 
-/** Puts the outcome of a call on the trail; also for calls that something before the kernel refused. */
+/** Records the outcome of a call; also of calls that a layer before the kernel refused. */
 export function recordToolOutcome(
   ports: Ports,
   context: AccessContext,
@@ -107,7 +107,7 @@ async function carryOut(
   const loading = gate.view(context, signal);
   const view = loading instanceof Promise ? await loading : loading;
   if (view === undefined) return { result: denied(call, context, "authority_unavailable") };
-  const hidden = hiddenBecause(tool, context, view, momentOf(context));
+  const hidden = hiddenBecause(tool, context, view, instantOf(context));
   if (hidden !== undefined || tool === undefined) {
     const grants = hidden === "not-granted" && tool ? denialMetadata(view, context, tool.ceiling, unseen) : {};
     const metadata = { hidden: hidden ?? "not-registered", ...grants };
@@ -163,7 +163,7 @@ async function run(
   return failed(call, context, "tool_execution_failed", message);
 }
 
-/** Hands on what a tool reports that is progress, until it has ended: nobody waits any more then. */
+/** Passes on the progress that a tool reports, until the tool has ended. */
 function openProgress(onProgress: EffectOptions["onProgress"] & {}): { report: typeof onProgress; close(): void } {
   let isOpen = true;
   return {
@@ -182,7 +182,7 @@ function readProgress({ progress, total, message }: ToolProgress): ToolProgress 
   return { progress, ...(total !== undefined && { total }), ...words };
 }
 
-/** A tool's result if it is one, and of this very call. */
+/** Reads a tool's result, which has to be a result of this call. */
 function checkResult(ports: Ports, call: ToolCall, context: AccessContext, returned: unknown): ToolResult {
   const isOfThisCall = ({ callId, tool }: ToolResult): boolean => callId === call.id && tool === call.tool;
   const read = readResult(ports, { port: "tools", id: call.tool }, ToolResultSchema, returned, isOfThisCall);
@@ -198,7 +198,7 @@ function refusedBy(call: ToolCall, context: AccessContext, error: ErrorObject): 
   return { status: "denied", callId: call.id, tool: call.tool, completedAt: context.now, error };
 }
 
-/** A result for a call that came to nothing, or of which nobody knows what it came to. */
+/** A result for a call that failed, or whose outcome is unknown. */
 export function failed(call: ToolCall, context: AccessContext, code: ErrorCode, message?: string): ToolResult {
   const isSayable = message !== undefined && message.length >= 1 && message.length <= 4096;
   const error = isSayable ? errorObject(code, message) : errorObject(code);

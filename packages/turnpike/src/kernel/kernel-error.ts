@@ -12,7 +12,27 @@ export class KernelError extends Error {
   }
 }
 
-/** The error object of a result: the code's own words, so that equal codes read alike to every caller. */
+/**
+ * For a `DecisionLedger` to throw when what a call was decided on may be outdated: nothing was stored, and nothing happens. The
+ * operation rejects with it, so that the host can try the call again.
+ */
+export class OutdatedReadsError extends Error {
+  override readonly name = "OutdatedReadsError";
+
+  constructor() {
+    super("What the call was decided on may be outdated.");
+  }
+}
+
+/**
+ * The error object of a result: the code's own words, so that equal codes read alike to every caller.
+ *
+ * @example
+ * import { errorObject } from "turnpike/kernel";
+ *
+ * const { code, retryable } = errorObject("authority_unavailable");
+ * console.log(code, retryable); // authority_unavailable true
+ */
 export function errorObject(
   code: ErrorCode,
   message: string = errorCodes[code].meaning,
@@ -25,11 +45,11 @@ export function errorObject(
 export function denialError({ reason, details, isDivided }: Decision & { kind: "deny" }): ErrorObject {
   if (isDivided === true) return { ...errorObject(reason, dividedApproval), retryable: false };
   const isUnasked = reason === "approval_required" && details !== undefined && details["escalationId"] === undefined;
-  return errorObject(reason, isUnasked ? tooManyQuestions : undefined, details);
+  return errorObject(reason, isUnasked ? tooManyEscalations : undefined, details);
 }
 
 const dividedApproval =
-  "The act needs a person's yes under more than one grant, and nobody was asked: one grant has to cover all that needs it.";
+  "The act needs a person's approval under more than one grant, so none was asked for: one grant has to cover all that needs it.";
 
-const tooManyQuestions =
-  "The act needs a person's yes, and nobody was asked: the actor has as many open questions as it may have.";
+const tooManyEscalations =
+  "The act needs a person's approval, and none was asked for: the actor has as many open escalations as it may have.";

@@ -57,27 +57,38 @@ export interface Kernel {
     options?: CallOptions,
   ): Promise<ResourceResult>;
   sendMessage(context: AccessContext, envelope: MessageEnvelope, options?: CallOptions): Promise<MessageResult>;
-  /** Everywhere the context may act right now. */
+  /** All places where the context may act right now. */
   reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
   /** For operators only: a decision with every grant considered. Never put it behind the service api. */
   explain(context: AccessContext, request: AuthorizationRequest, options?: CallOptions): Promise<Explanation>;
-  /** For operators only: everywhere a principal may act right now, with the grants that say so. Records nothing. */
+  /** For operators only: all places where a principal may act right now, with the grants that allow it. Records nothing. */
   explainReach(scope: ReachScope, options?: CallOptions): Promise<ReachExplanation>;
   /**
-   * For tools and resource providers: whether the authority that the act they were handed was decided on covers another
-   * request too. Whatever it does not cover is left out of the answer. Consumes and records nothing.
+   * For tools and resource providers: whether the authority with which their running act was allowed covers another request too.
+   * They leave out of their answer what it does not cover. Consumes and records nothing.
    */
   covers(act: RunningAct, request: AuthorizationRequest, options?: CallOptions): Promise<boolean>;
   /** For turn executors: admits one turn and opens the scope it runs in. */
   admitTurn(context: AccessContext, turn: TurnToAdmit, options?: CallOptions): Promise<TurnAdmission>;
-  /** For turn executors: puts the end of a turn on the trail that was never admitted. */
+  /** For turn executors: records the end of a turn that was never admitted. */
   recordTurnEnd(context: AccessContext, end: TurnEnd, options?: CallOptions): Promise<void>;
 }
 
-/** Binds the operations to the host's ports. Throws when tools or providers are misconfigured. */
+/**
+ * Binds the operations to the host's ports. Throws when tools or providers are misconfigured.
+ *
+ * @example
+ * import { createKernel } from "turnpike/kernel";
+ * import { memoryGrants } from "turnpike/testing";
+ *
+ * const kernel = createKernel({ grants: memoryGrants([grant]), audit: "none" });
+ * const resource = { namespace: "notes", path: ["shopping"] };
+ * console.log((await kernel.authorize(context, { action: "read", resource })).allowed); // true
+ * console.log((await kernel.authorize(context, { action: "write", resource })).allowed); // false
+ */
 export function createKernel(options: KernelOptions): Kernel {
   const { tools, toolProviders, resources, ...ports } = options;
-  if (ports.audit === undefined) throw new TypeError('createKernel needs `audit`: a sink, or "none" to keep no trail.');
+  if (ports.audit === undefined) throw new TypeError('createKernel needs `audit`: a sink, or "none" for no audit log.');
   checkLimits(ports);
   const registry = createToolRegistry(tools, toolProviders);
   const providers = createResourceRegistry(resources);
@@ -106,13 +117,13 @@ export function createKernel(options: KernelOptions): Kernel {
     explainReach: (scope, call) => explainReach(gate, scope, signalOf(call)),
     covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
     admitTurn: (context, turn, call) => admitTurn({ gate, registry, listings }, context, turn, effectOptions(call)),
-    recordTurnEnd: (context, end, call) => recordTurnEnd(ports, context, end, call?.claim),
+    recordTurnEnd: (context, end, call) => recordTurnEnd(ports, context, end, call?.writes),
   };
 }
 
 function effectOptions(options: CallOptions | undefined): EffectOptions {
-  const { onEffect, onProgress, host, claim } = options ?? {};
-  return { signal: signalOf(options), onEffect, onProgress, host, claim };
+  const { onEffect, onProgress, host, writes } = options ?? {};
+  return { signal: signalOf(options), onEffect, onProgress, host, writes };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {

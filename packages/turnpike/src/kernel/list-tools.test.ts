@@ -258,7 +258,7 @@ const unavailable: {
     code: "authority_unavailable",
   },
   {
-    name: "a grant that is somebody else's",
+    name: "a grant of another subject",
     grants: [],
     ports: { source: { load: () => Promise.resolve([grantOf("grant-1", { subject: bob })]) } },
     code: "authority_unavailable",

@@ -4,24 +4,24 @@ import { record, type AuditFacts } from "./audit.ts";
 import { namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptDiscovery } from "./context.ts";
 import type { Authority, AuthorityView } from "./authority.ts";
-import type { Moment } from "./active.ts";
-import { coversWithin, momentOf } from "./candidates.ts";
+import type { Instant } from "./active.ts";
+import { coversWithin, instantOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
 import type { CallOptions } from "./ports.ts";
-import { standing, type Standing } from "./standing.ts";
+import { grantStatus, type GrantStatus } from "./grant-status.ts";
 import { resolveCatalog, type Tool, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 
-/** Why a tool cannot be used; the caller never learns which. */
+/** Why a tool cannot be used. The caller is never told which of these it is. */
 export type Hidden = "not-registered" | "namespace-disabled" | "not-granted";
 
-/** What a list of descriptors was made of. */
+/** How a list of descriptors was made. */
 export interface Listing {
   context: DiscoveryContext;
   catalog: ToolCatalog;
   authority: Authority;
 }
 
-/** What lists were made of: a turn that is offered such a list neither asks the providers nor looks at each tool again. */
+/** How each list was made. With it, a turn that gets such a list neither asks the providers nor checks each tool again. */
 export type Listings = WeakMap<readonly ToolDescriptor[], Listing>;
 
 /** Why the context may not see the tool; undefined when it may. Two gates: the namespace, and a grant within the ceiling. */
@@ -29,13 +29,13 @@ export function hiddenBecause(
   tool: Tool | undefined,
   context: DiscoveryContext,
   view: AuthorityView,
-  moment: Moment,
+  instant: Instant,
   counts?: (grant: CompiledGrant) => boolean,
 ): Hidden | undefined {
   if (tool === undefined) return "not-registered";
   const { descriptor, ceiling } = tool;
   if (!context.enabledToolNamespaces.includes(descriptor.namespace)) return "namespace-disabled";
-  const isGranted = namesContextOwner(ceiling.resource, context) && coversWithin(view, ceiling, moment, counts);
+  const isGranted = namesContextOwner(ceiling.resource, context) && coversWithin(view, ceiling, instant, counts);
   return isGranted ? undefined : "not-granted";
 }
 
@@ -53,7 +53,7 @@ export async function listTools(
   if (trusted === undefined) throw new KernelError("invalid_context");
   const catalog = await resolveCatalog(registry, gate.ports, trusted, signal);
   const view = await gate.view(trusted, signal);
-  const judged = view && (await standing(gate.ports, view, momentOf(trusted), signal));
+  const judged = view && (await grantStatus(gate.ports, view, instantOf(trusted), signal));
   const tools = view && judged && visibleTools(view, catalog, trusted, judged);
   const unavailable = [...catalog.unavailable];
   const facts = (): AuditFacts => ({
@@ -69,20 +69,21 @@ export async function listTools(
   return tools;
 }
 
-/** The visible part of a catalog, sorted by name; undefined when it cannot be established, never a part of it. */
+/** The visible tools of a catalog, sorted by name; undefined when they cannot all be established. */
 export function visibleTools(
   view: AuthorityView,
   catalog: ToolCatalog,
   context: DiscoveryContext,
-  { invalid, unknown }: Standing,
+  { invalid, unknown }: GrantStatus,
 ): readonly ToolDescriptor[] | undefined {
-  const moment = momentOf(context);
+  const instant = instantOf(context);
   const isValid = (grant: CompiledGrant): boolean => !invalid.has(grant) && !unknown.has(grant);
   const mayBeValid = (grant: CompiledGrant): boolean => !invalid.has(grant);
   const visible: ToolDescriptor[] = [];
   for (const tool of catalog.tools.values()) {
-    if (hiddenBecause(tool, context, view, moment, isValid) === undefined) visible.push(tool.descriptor);
-    else if (unknown.size > 0 && hiddenBecause(tool, context, view, moment, mayBeValid) === undefined) return undefined;
+    if (hiddenBecause(tool, context, view, instant, isValid) === undefined) visible.push(tool.descriptor);
+    else if (unknown.size > 0 && hiddenBecause(tool, context, view, instant, mayBeValid) === undefined)
+      return undefined;
   }
   return Object.freeze(visible.toSorted((one, other) => (one.name < other.name ? -1 : 1)));
 }

@@ -108,14 +108,14 @@ const coverRows: { name: string; granted: Changes; asked: Parameters<typeof ask>
   },
   { name: "without owner covers what names the context's owner", granted: {}, asked: { owner: olivia } },
   {
-    name: "without owner does not cover what is somebody else's",
+    name: "without owner does not cover what is another owner's",
     granted: {},
     asked: { owner: alice },
     differs: "owner",
   },
   { name: "of the context's owner covers what names no owner", granted: { owner: olivia }, asked: {} },
   {
-    name: "of somebody else does not cover what names no owner",
+    name: "of another owner does not cover what names no owner",
     granted: { owner: alice },
     asked: {},
     differs: "owner",
@@ -161,7 +161,7 @@ describe("of several capabilities", () => {
   const besides = capability({ path: ["other"] });
   for (const row of [
     {
-      name: "one that covers alone is enough, wherever it stands",
+      name: "one that covers alone is enough, wherever it is",
       capabilities: [elsewhere, besides, capability()],
       expected: undefined,
     },
@@ -318,7 +318,7 @@ describe("a requirement", () => {
       within: true,
     },
     {
-      name: "of somebody else is not within a ceiling without owner",
+      name: "of another owner is not within a ceiling without owner",
       requirement: { owner: assistant },
       ceiling: {},
       within: false,

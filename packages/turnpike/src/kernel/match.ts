@@ -38,7 +38,7 @@ export function mismatch(
   return scopeCovers(scope, resource.path, request.resource.path) ? undefined : "path";
 }
 
-/** How far the best of the capabilities gets towards the request; undefined when one of them covers it alone. */
+/** The mismatch of the capability that comes nearest to the request; undefined when one of them covers it alone. */
 export function nearestMismatch(
   capabilities: readonly Capability[],
   request: AuthorizationRequest,

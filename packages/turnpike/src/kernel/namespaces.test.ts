@@ -29,7 +29,7 @@ function tool(name: string, source = "host") {
 
 const fixed = [tool("files.read"), tool("files.find"), tool("files.sync", "backup"), tool("calendar.next")];
 
-/** A store that keeps what it was asked and always answers the same. */
+/** A store that records what it was asked and always answers the same. */
 function storeAnswering(answer: () => unknown): ToolNamespaceSettingsStore & { updates: NamespaceUpdate[] } {
   const updates: NamespaceUpdate[] = [];
   return {
@@ -89,7 +89,7 @@ for (const row of [
   });
 }
 
-test("a namespace whose provider is down stays in the catalog, and the trail names it", async () => {
+test("a namespace whose provider is down stays in the catalog, and the audit log names it", async () => {
   const { kernel, events, portErrors } = worldOf({
     tools: fixed,
     toolProviders: [providerOf("post", ["mail"], fails)],
@@ -107,7 +107,7 @@ for (const row of [
   { name: "one list", update: { enable: ["calendar"] }, flags: { calendar: true, files: true } },
   { name: "no list", update: {}, flags: { calendar: false, files: true } },
   { name: "a name twice", update: { enable: ["calendar", "calendar"] }, flags: { calendar: true, files: true } },
-  { name: "a name nobody knows", update: { enable: ["later"] }, flags: { calendar: false, files: true } },
+  { name: "an unknown name", update: { enable: ["later"] }, flags: { calendar: false, files: true } },
 ]) {
   test(`a patch with ${row.name} is applied and the catalog afterwards is returned`, async () => {
     const { kernel } = worldOf({ tools: fixed, namespaceSettings: memoryNamespaceSettings(["files"]) });
@@ -117,7 +117,7 @@ for (const row of [
   });
 }
 
-test("a name nobody knows is kept by the store for when it appears", async () => {
+test("an unknown name is stored for when it appears", async () => {
   const namespaceSettings = memoryNamespaceSettings();
   await worldOf({ namespaceSettings }).kernel.updateToolNamespaces(contextOf(), { enable: ["later"] });
   expect(namespaceSettings.enabled(contextOf())).toStrictEqual(["later"]);

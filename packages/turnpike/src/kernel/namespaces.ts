@@ -36,7 +36,7 @@ export async function listToolNamespaces(
   return namespaceCatalog(registry, tools, trusted);
 }
 
-/** The operation `updateToolNamespaces`: the store decides what is in force afterwards, not the patch. */
+/** The operation `updateToolNamespaces`. The answer of the store, and not the patch, says what is in force afterwards. */
 export async function updateToolNamespaces(
   ports: Ports,
   registry: ToolRegistry,
@@ -76,7 +76,7 @@ async function applyUpdate(
   signal: AbortSignal,
 ): Promise<DiscoveryContext | undefined> {
   try {
-    // The patch may be in force from here on: a caller that goes leaves the store a moment to say so.
+    // The store may already have applied the update, so it gets a short time to answer after the caller has gone.
     const enabled: unknown = await orAbort(store.applyUpdate(context, update, signal), signal, graceMs);
     const names = check(AccessContextSchema.shape.enabledToolNamespaces, enabled);
     if (names.ok) return contextWith(context, names.value);
@@ -101,7 +101,7 @@ function asSets({ enable = [], disable = [] }: NamespaceUpdate): { enable: strin
   return { enable: [...new Set(enable)], disable: [...new Set(disable)] };
 }
 
-/** Every namespace there is for this context: those of its tools, and those that providers would serve. */
+/** All namespaces for this context: those of its tools, and those that providers serve. */
 function namespaceCatalog(registry: ToolRegistry, { tools }: ToolCatalog, context: DiscoveryContext): NamespaceCatalog {
   const found = new Map<string, { sources: Set<string>; toolCount: number }>();
   const entryOf = (namespace: string): { sources: Set<string>; toolCount: number } => {

@@ -2,19 +2,19 @@ import type { AccessContext, AuthorizationRequest } from "../contracts/index.ts"
 import { parseInstant } from "../internal/index.ts";
 import { callPort, type Answer, type Ports } from "./call-port.ts";
 import type { CompiledGrant } from "./active.ts";
-import type { Permit, PermitState, Question } from "./ports.ts";
+import type { Permit, PermitState, EscalationRef } from "./ports.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** What people said about an act under one grant: a permit that waits to be used, or why there is none. */
+/** The approval of an act under one grant: an unused permit, or why there is none. */
 export type Approval = { kind: "permitted"; permit: Permit } | Lacking;
 
 interface Lacking {
   kind: "lacking";
   refusal: Extract<Refusal, `approval_${string}` | "permit_store_unavailable">;
-  question?: Question | undefined;
+  escalation?: EscalationRef | undefined;
 }
 
-/** Says what people said. Asked about grants that need a yes to carry the act, and lack nothing else. */
+/** Reads approvals. It is asked only about grants that lack nothing but an approval to carry the act. */
 export interface Approver {
   approve(grant: CompiledGrant): Promise<Approval>;
 }
@@ -23,7 +23,7 @@ export const required: Lacking = { kind: "lacking", refusal: "approval_required"
 export const unavailable: Lacking = { kind: "lacking", refusal: "permit_store_unavailable" };
 
 /**
- * For decisions that know no act: what waits to be used on this resource and action, whatever the act is. Read at most once.
+ * For decisions without an act: unused permits for this resource and action count, for any act. They are read at most once.
  */
 export function approverOfAnyAct(
   ports: Ports,
@@ -35,8 +35,8 @@ export function approverOfAnyAct(
   const approve: Approver["approve"] = async ({ grant }) => {
     const { permits } = ports;
     if (permits === undefined) return required;
-    const look = (): Promise<readonly Permit[]> => permits.waiting(context, request);
-    waiting ??= callPort(ports, { port: "permits" }, signal, look, readPermits);
+    const read = (): Promise<readonly Permit[]> => permits.waiting(context, request);
+    waiting ??= callPort(ports, { port: "permits" }, signal, read, readPermits);
     const answer = await waiting;
     if (!answer.ok) return unavailable;
     const permit = answer.value.find((one) => isFor(one, grant.id, context));
@@ -45,20 +45,20 @@ export function approverOfAnyAct(
   return { approve };
 }
 
-/** INVARIANT: a permit is good under the grant it was given for alone, and not past its end. */
+/** INVARIANT: a permit counts only under the grant that it was given for, and only until it expires. */
 export function isFor({ grantId, expiresAt }: Permit, id: string, { now }: AccessContext): boolean {
-  // Written so that a time that is no number is never within it.
+  // An invalid time is NaN, for which the comparison is false.
   return grantId === id && (parseInstant(expiresAt) ?? Number.NaN) > (parseInstant(now) ?? Number.NaN);
 }
 
-/** What the store said about an act. Throws when that cannot be used. */
+/** Reads the store's answer about an act. Throws when it is unusable. */
 export function readState(state: PermitState | undefined): PermitState | undefined {
   switch (state?.kind) {
     case undefined:
       if (state === undefined) return undefined;
       break;
     case "asked":
-      return { kind: "asked", question: asQuestion(state.question) };
+      return { kind: "asked", escalation: asReference(state.escalation) };
     case "permitted":
       return { kind: "permitted", permit: readPermit(state.permit) };
     case "refused":
@@ -69,13 +69,13 @@ export function readState(state: PermitState | undefined): PermitState | undefin
   throw unusable();
 }
 
-/** What the store said of a question. Throws when that cannot be used. */
-export function readQuestion(answer: Question | "full"): Question | "full" {
-  return answer === "full" ? answer : asQuestion(answer);
+/** Reads the store's answer about an escalation. Throws when it is unusable. */
+export function readReference(answer: EscalationRef | "full"): EscalationRef | "full" {
+  return answer === "full" ? answer : asReference(answer);
 }
 
-function asQuestion(question: Question | undefined): Question {
-  if (typeof question?.id === "string" && typeof question.expiresAt === "string") return question;
+function asReference(answer: EscalationRef | undefined): EscalationRef {
+  if (typeof answer?.id === "string" && typeof answer.expiresAt === "string") return answer;
   throw unusable();
 }
 

@@ -7,16 +7,16 @@ import {
 import { check } from "../internal/index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 
-/** What the policy said; asked once a decision, and only about what a grant allows. */
+/** The answer of the policy. It is asked at most once for each decision, and only about what a grant allows. */
 export type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject } | { kind: "unavailable" };
 
-/** Why the policy lets no grant carry the act; undefined when it keeps the decision. */
+/** Why the policy lets no grant carry the act; undefined when it leaves the decision as it is. */
 export function policyRefusal(verdict: PolicyVerdict): "host_policy_denied" | "host_policy_unavailable" | undefined {
   if (verdict.kind === "kept") return undefined;
   return verdict.kind === "denied" ? "host_policy_denied" : "host_policy_unavailable";
 }
 
-/** Asks the host's policy, which may answer with nothing but the reason of a refusal. */
+/** Asks the host's policy, whose only possible answer is the reason of a refusal. */
 export function askPolicy(ports: Ports, request: AuthorizationRequest, context: AccessContext): PolicyVerdict {
   if (ports.policy === undefined) return { kind: "kept" };
   try {

@@ -18,7 +18,7 @@ import type {
   ToolResult,
 } from "../contracts/index.ts";
 
-/** Whose grants are asked for, and on which occasion. */
+/** Which grants are loaded, and for which call. */
 export interface GrantScope {
   namespaceId: string;
   actor: PrincipalRef;
@@ -29,7 +29,7 @@ export interface GrantScope {
   traceId: string;
 }
 
-/** Grants with a version: whatever else a scope of the same names is answered under that version, its grants are these. */
+/** Grants with a version. Scopes with the same names get the same grants while the version is the same. */
 export interface VersionedGrants {
   /** Changes whenever a grant of the scope is issued, changed or revoked. */
   version: string;
@@ -37,8 +37,8 @@ export interface VersionedGrants {
 }
 
 /**
- * Where grants come from. A frozen array is a promise that it never changes: one that comes again is read no more than twice, and
- * a source that answers with the same promise of it is not waited for again. Grants with a version are read once a version.
+ * Where grants come from. A frozen array must never change: the kernel reads the same array no more than twice, and does not await
+ * the same promise of it again. Grants with a version are read once for each version.
  */
 export interface GrantSource<Answer extends readonly Grant[] | VersionedGrants = readonly Grant[] | VersionedGrants> {
   /** Grants `scope.actor` holds in `scope.namespaceId`, issued by `scope.authority` when it is present. Throw on an outage. */
@@ -55,13 +55,13 @@ export interface UsageStore {
   consume(namespaceId: string, grantId: string, maxUses: number): Promise<boolean>;
 }
 
-/** The host's own last word. It can refuse what a grant allows and never allow what no grant does. */
+/** The host's own policy. It can refuse what a grant allows, but cannot allow what no grant allows. */
 export interface HostPolicy {
-  /** Return undefined to keep the decision, or the reason to refuse it; `metadata` is shown to the caller. */
+  /** Return undefined to leave the decision as it is, or the reason to refuse it; `metadata` is shown to the caller. */
   narrow(request: AuthorizationRequest, context: AccessContext): { metadata?: JsonObject } | undefined;
 }
 
-/** Keeps which tool namespaces are switched on. */
+/** Stores which tool namespaces are switched on. */
 export interface ToolNamespaceSettingsStore {
   /**
    * Applies the patch atomically on fresh state and returns the selection now in force. Throw on an outage, and a
@@ -70,7 +70,7 @@ export interface ToolNamespaceSettingsStore {
   applyUpdate(context: AccessContext, update: NamespaceUpdate, signal: AbortSignal): Promise<readonly string[]>;
 }
 
-/** How far a call has come, as its tool says. */
+/** The progress of a call, as its tool reports it. */
 export interface ToolProgress {
   progress: number;
   total?: number | undefined;
@@ -79,18 +79,18 @@ export interface ToolProgress {
 
 /** One tool. Its methods are called on the object itself. */
 export interface ToolHandler {
-  /** A frozen one is a promise that it never changes: it is read once. */
+  /** A frozen descriptor must never change, because it is read once. */
   descriptor: ToolDescriptor;
   /** The arguments as the tool will use them. Throw to refuse them; only a `ToolError`'s message reaches the caller. */
   parse(args: JsonObject): JsonObject;
   /**
-   * What this call needs, within `descriptor.requiredCapability`; absent: exactly that. Of 1 to 64 requirements each has to
-   * be covered. Throw a `ToolError` to deny the call.
+   * What this call needs, within `descriptor.requiredCapability`. It may return 1 to 64 requirements, which all have to be covered.
+   * Without this method a call needs exactly the required capability. Throw a `ToolError` to deny the call.
    */
   requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest | readonly AuthorizationRequest[];
   /**
-   * Carries the call out; only ever called after a decision that allows it. What it reports is for whoever waits;
-   * `reportProgress` is absent when nobody wants to know.
+   * Carries the call out; only called after a decision that allows it. `reportProgress` is absent when the caller wants no
+   * progress.
    */
   invoke(
     context: AccessContext,
@@ -100,17 +100,17 @@ export interface ToolHandler {
   ): Promise<ToolResult>;
 }
 
-/** Tools that depend on who asks, each named `<namespace>.<name>` in one of the declared namespaces. */
+/** Tools that depend on the caller, each named `<namespace>.<name>` in one of the declared namespaces. */
 export interface ToolProvider {
   id: string;
   namespaces: readonly string[];
-  /** How long it may take to say its tools; 5,000 when not set. */
+  /** How many milliseconds `tools` may take; 5,000 when not set. */
   timeoutMs?: number;
-  /** The tools for this context. Throw on an outage; the provider's namespaces are then unavailable, nothing else. */
+  /** The tools for this context. Throw on an outage; only the provider's namespaces are then unavailable. */
   tools(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ToolHandler[]>;
 }
 
-/** Everything behind one resource namespace. */
+/** Serves the resources of one namespace. */
 export interface ResourceProvider {
   namespace: string;
   /** Carries the operation out; only ever called after a decision that allows it. */
@@ -123,69 +123,72 @@ export interface MessageTransport {
   deliver(context: AccessContext, envelope: MessageEnvelope, signal: AbortSignal): Promise<MessageResult>;
 }
 
-/** Keeps the escalations that turns ended with until somebody answers them. */
+/** Stores the escalations that turns ended with until a person answers them. */
 export interface EscalationQueue {
   /**
-   * Resolves when the escalation is kept, and with `"full"` when the actor has as many open ones as it may have. Throw
-   * when it could not be kept: the turn then fails instead of asking nobody. A queue that says under which id it is kept
-   * can be waited for.
+   * Resolves when the escalation is stored, and with `"full"` when the actor has as many open ones as it may have. Throw
+   * when it could not be stored: the turn then fails, because its escalation would reach no one. A turn can wait for the answer
+   * only if the queue resolves with a reference.
    */
-  add(context: AccessContext, escalation: Escalation): Promise<void | "full" | Question>;
+  add(context: AccessContext, escalation: Escalation): Promise<void | "full" | EscalationRef>;
 }
 
-/** A question to a person, as its queue knows it. */
-export interface Question {
+/** The id of a stored escalation, and until when it can be answered. */
+export interface EscalationRef {
   id: string;
   expiresAt: string;
 }
 
-/** An act that needs a person's yes. */
+/** An act that needs a person's approval. */
 export interface ActToApprove {
   /** The request hash: of tenant, actor, authority, owner, purpose and the act itself. Equal acts have equal hashes. */
   hash: string;
   act: Act;
   /** What the act needs. */
   request: AuthorizationRequest;
-  /** The grant that carries it once somebody said yes. */
+  /** The grant that carries it once it is approved. */
   grantId: string;
 }
 
-/** A yes to one act under one grant, for one use. It is no grant: nothing can be derived from it. */
+/** The approval of one act under one grant, for one use. It is not a grant, and nothing can be derived from it. */
 export interface Permit {
   id: string;
   grantId: string;
-  /** Who said yes. */
+  /** Who approved it. */
   approvedBy: readonly string[];
   expiresAt: string;
 }
 
-/** What people said about an act. */
+/** The state of the approval of an act. */
 export type PermitState =
-  /** Nobody has answered yet. */
-  | { kind: "asked"; question: Question }
-  /** Somebody said yes, and the act has not happened since. */
+  /** The escalation is open. */
+  | { kind: "asked"; escalation: EscalationRef }
+  /** The act was approved, and has not happened since. */
   | { kind: "permitted"; permit: Permit }
-  /** Somebody said no, or nobody answered in time, and that still counts. */
+  /** The act was denied, or the escalation was not answered in time, and that still counts. */
   | { kind: "refused"; reason: "approval_denied" | "approval_expired" };
 
-/** Keeps what people say about single acts. Every method throws on an outage. */
+/** Stores approvals and denials of single acts. Every method throws on an outage. */
 export interface PermitStore {
-  /** What was said last about the act of this hash, as far as it counts at `now`; undefined when there is nothing. */
+  /** The latest state of the act of this hash that counts at `now`; undefined when there is nothing. */
   find(namespaceId: string, hash: string, now: string): Promise<PermitState | undefined>;
-  /** Permits that wait to be used at `context.now`, for any act of the context's that needs exactly this. */
+  /** The permits that are unused and not expired at `context.now`, for any act of this context that needs exactly this request. */
   waiting(context: AccessContext, request: AuthorizationRequest): Promise<readonly Permit[]>;
-  /** Atomic: takes the one use of a permit. True for the first who takes it, and for nobody after that. */
+  /** Atomic: takes the one use of a permit. True for the first caller, and false for every later one. */
   use(namespaceId: string, permitId: string): Promise<boolean>;
   /**
-   * Asks for a yes to the act. An act of the same hash that is asked about already is asked about once. `"full"` when the
-   * actor has as many open questions as it may have.
+   * Opens an escalation for the act, or returns the one that is open for the same hash. `"full"` when the actor has as many
+   * open escalations as it may have.
    */
-  ask(context: AccessContext, act: ActToApprove): Promise<Question | "full">;
+  ask(context: AccessContext, act: ActToApprove): Promise<EscalationRef | "full">;
 }
 
-/** Keeps the audit trail. */
+/** Stores the audit log. */
 export interface AuditSink {
-  /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
+  /**
+   * Resolves when the event is stored. Throw when it is not; the kernel then does nothing that needs it. A sink that supports scopes
+   * passes the event to `call.writes`, if there is one.
+   */
   record(event: AuditEvent, call?: CallOptions): Promise<void>;
 }
 
@@ -196,34 +199,48 @@ export interface GrantUse {
   maxUses: number;
 }
 
-/** One way in which a decision can come out. */
+/** One possible outcome of a decision. */
 export interface DecisionChoice {
-  /** The uses that it takes, each of another grant: it can be chosen only while fewer than `maxUses` are counted of each. */
+  /** The uses that it takes, each of another grant. It can be chosen only while fewer than `maxUses` of each are counted. */
   uses?: readonly GrantUse[];
-  /** The permit that it uses: it can be chosen only while nobody has used it. */
+  /** The permit that it uses. It can be chosen only while the permit is unused. */
   permit?: { namespaceId: string; id: string };
-  /** What the trail says when it is chosen. */
+  /** The event that is recorded when it is chosen. */
   event: AuditEvent;
 }
 
-/** Takes uses and keeps decisions in one step, for a host that has both in one place. */
+/** Takes uses and stores decisions in one step, for a host that has both in one place. */
 export interface DecisionLedger {
   /**
-   * Keeps the event of the first choice whose uses and permit are all left, takes all of them with it, and resolves with its
-   * place; of a choice that is not kept nothing is taken. The last one takes nothing. Throw when nothing was kept: nothing
-   * happens then.
+   * Stores the event of the first choice whose uses and permit are all left, takes them in the same step, and resolves with the
+   * position of that choice. It takes nothing of the other choices. The last choice takes nothing. Throw when nothing was stored;
+   * nothing happens then. With an `OutdatedReadsError` the whole operation rejects, to be tried again. A ledger that supports
+   * scopes passes the choices to `call.writes`, if there is one.
    */
   decide(choices: readonly DecisionChoice[], call: CallOptions): Promise<number>;
 }
 
-/** Whether the access that a turn was admitted with still stands. It can only shrink what was admitted. */
+/** Whether the access that a turn was admitted with is still active. A guard can only narrow what was admitted. */
 export interface AccessGuard {
-  /** What is left of it now. Throw on an outage: the call is refused. */
-  check(
-    context: AccessContext,
-    signal: AbortSignal,
-  ): Promise<{ stands: true; enabledToolNamespaces: readonly string[] } | { stands: false }>;
+  /** What is left of the access now. Throw on an outage; the call is then refused. */
+  check(context: AccessContext, signal: AbortSignal): Promise<AccessAnswer>;
 }
+
+/** A guard's answer. `stands` is the deprecated name of `isActive`; an access is active when neither of them is false. */
+export type AccessAnswer =
+  | { isActive: true; stands?: true; enabledToolNamespaces: readonly string[] }
+  | { isActive: false; stands?: false }
+  | {
+      isActive?: undefined;
+      /** @deprecated Answer with `isActive`. */
+      stands: true;
+      enabledToolNamespaces: readonly string[];
+    }
+  | {
+      isActive?: undefined;
+      /** @deprecated Answer with `isActive`. */
+      stands: false;
+    };
 
 /** The port, or the part of one, that failed. */
 export interface PortFailure {
@@ -238,7 +255,7 @@ export interface PortFailure {
     | "escalations"
     | "permits"
     | "access";
-  /** Which of several: a tool's name, a provider's id, a resource namespace, a grant's id. */
+  /** Tells apart several of one kind: a tool's name, a provider's id, a resource namespace or a grant's id. */
   id?: string;
 }
 
@@ -254,17 +271,17 @@ export interface KernelOptions {
   messages?: MessageTransport;
   /** Without it an escalation is only in the turn's result. */
   escalations?: EscalationQueue;
-  /** Without it nothing happens under a capability that needs approval. */
+  /** Without it every act that needs approval is denied. */
   permits?: PermitStore;
-  /** Asked before each call of a turn. Without it, what was admitted stands until the turn ends. */
+  /** Asked before each call of a turn. Without it, what was admitted stays active until the turn ends. */
   access?: AccessGuard;
-  /** A sink, or the written-down choice to keep no trail. */
+  /** A sink, or `"none"` to have no audit log. */
   audit: AuditSink | "none";
-  /** Decides about effects in place of `usage.consume` and `audit.record`, where both are one. */
+  /** Replaces `usage.consume` and `audit.record` for decisions about effects, for a host that can do both in one step. */
   ledger?: DecisionLedger;
-  /** How long a tool, a resource provider or a message transport may take for one call; 120,000 when not set. */
+  /** How many milliseconds a tool, a resource provider or a message transport may take for one call; 120,000 when not set. */
   toolTimeoutMs?: number;
-  /** How many bytes the JSON of what one of them answers may have; 1,048,576 when not set. */
+  /** How many bytes the JSON of one of their answers may have; 1,048,576 when not set. */
   maxToolOutputBytes?: number;
   /** Gets the real error of a port that failed; callers only ever see a code. */
   onPortError?(error: unknown, failure: PortFailure): void;
@@ -276,14 +293,27 @@ export interface KernelOptions {
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   /**
-   * Told right before a tool, a provider or a transport is called: from then on something may have happened. `read` is a
-   * tool that says that it only reads.
+   * Called right before a tool, a provider or a transport is called, whose effect may have happened from then on. `read` means a
+   * tool that declares that it only reads.
    */
   onEffect?: ((effect: "read" | "write") => void) | undefined;
-  /** Told what a tool reports while it runs. Nobody waits for it, and nothing is kept. */
+  /** Called with what a tool reports while it runs. The kernel does not wait for it, and stores nothing of it. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** Whatever a host's own layers around the operations want to know of the request; it is handed on as it is. */
+  /** A value for the host's own layers around the operations. It is passed on unchanged. */
   host?: unknown;
-  /** What such a layer wants kept together with the first thing that the call keeps; ports that keep something get it. */
-  claim?: unknown;
+  /** The scope in which the call writes, if a layer wants to write something together with it. `ledger` and `audit` get it. */
+  writes?: WriteScope | undefined;
+}
+
+/**
+ * Where the decisions and events of one call are written together with something else: the id that the call takes, or the entry
+ * of a turn. The code that opens a scope also closes it.
+ */
+export interface WriteScope {
+  /** Like `DecisionLedger.decide`. It may resolve before the choice is durable if nothing happens because of the choice. */
+  decide(choices: readonly DecisionChoice[]): Promise<number>;
+  /** Like `AuditSink.record`, but an event after a decision may wait for the end of the call. */
+  record(event: AuditEvent): Promise<void>;
+  /** Recorded events that wait. The code that opened the scope writes them with its next write. */
+  readonly pendingEvents: readonly AuditEvent[];
 }

@@ -19,7 +19,7 @@ import type { Tool } from "./tool-catalog.ts";
 type Prepared =
   /** `several` are all requirements of a call that has more than one. */
   | { kind: "ready"; args: JsonObject; requirement: AuthorizationRequest; several?: Requirements }
-  /** The tool itself says that nobody may do this. */
+  /** The tool itself denies this call to every caller. */
   | { kind: "denied"; error: ErrorObject }
   | { kind: "failed"; code: ErrorCode; message?: string };
 
@@ -70,7 +70,7 @@ function prepareSeveral(
   const checked = check(RequirementsSchema, required);
   if (!checked.ok) return misbehaved(ports, call, "invalid_tool_requirement", new TypeError(checked.message));
   if (!checked.value.every((one) => isWithinCeiling(one, ceiling, owner))) return exceeds(ports, call);
-  // Within one ceiling requirements differ in their paths alone.
+  // Requirements within one ceiling differ only in their paths.
   const distinct = new Map(checked.value.map((one) => [JSON.stringify(one.resource.path), one]));
   const [requirement = ceiling, ...others] = distinct.values();
   const ready = { kind: "ready", args, requirement } as const;
@@ -88,7 +88,7 @@ function misbehaved(ports: Ports, call: ToolCall, code: ErrorCode, error: unknow
   return { kind: "failed", code };
 }
 
-/** The denial that a `ToolError` says; undefined for any other error, and for one that fits no result. */
+/** The denial of a `ToolError`; undefined for any other error, and for one whose code or message fits no result. */
 function denialBy(error: unknown): Prepared | undefined {
   const said = asToolError(error);
   if (said === undefined) return undefined;
@@ -97,7 +97,7 @@ function denialBy(error: unknown): Prepared | undefined {
   return checked.ok ? { kind: "denied", error: checked.value } : undefined;
 }
 
-/** Undefined for any other error, and for one that throws when it is looked at. */
+/** Undefined for any other error, and for one that throws when it is read. */
 function asToolError(error: unknown): Pick<ToolError, "code" | "message" | "retryable"> | undefined {
   try {
     if (!(error instanceof ToolError)) return undefined;
@@ -108,7 +108,7 @@ function asToolError(error: unknown): Pick<ToolError, "code" | "message" | "retr
   }
 }
 
-/** Also of a value that throws when it is looked at. */
+/** Returns false for a value that throws when it is read. */
 function isList(value: unknown): boolean {
   try {
     return Array.isArray(value);

@@ -83,7 +83,7 @@ describe("reach", () => {
         reach: [],
       },
       {
-        name: "keeps a place that another grant still holds",
+        name: "has a place that another grant still holds",
         held: [grant({ id: "spent", constraints: { maxUses: 1 } }), grant({ id: "whole" })],
         usage: spent(),
         reach: [reports],
@@ -153,7 +153,7 @@ describe("reach", () => {
         reach: [],
       },
       {
-        name: "is decided at the moment of the context",
+        name: "is decided at the instant of the context",
         held: [grant({ constraints: { expiresAt: now } })],
         context: { now: "2026-01-01T13:59:59+02:00" },
         reach: [reports],
@@ -247,7 +247,7 @@ describe("reach is unavailable as a whole", () => {
     expect(await reachIn(world([whole, expired], { usage: "none" }))).toEqual([reports]);
   });
 
-  test("when it cannot be put on the trail", async () => {
+  test("when it cannot be put in the audit log", async () => {
     const kernel = createKernel({
       grants: memoryGrants([grant()]),
       audit: { record: () => Promise.reject(new Error("full")) },
@@ -257,7 +257,7 @@ describe("reach is unavailable as a whole", () => {
 });
 
 describe("reading reach", () => {
-  test("is on the trail, without what was seen", async () => {
+  test("is in the audit log, without what was seen", async () => {
     const { kernel, audit } = world([grant()]);
     await kernel.reach(contextWithoutAuthority());
     expect(audit.events).toHaveLength(1);
@@ -294,9 +294,9 @@ describe("reading reach", () => {
     expect(error).toMatchObject({ code: "invalid_context" });
   });
 
-  test("rejects with the signal's own reason when it was aborted before, and asks nobody", async () => {
+  test("rejects with the signal's own reason when it was aborted before, and asks no one", async () => {
     const reason = new Error("the caller left");
-    const { kernel, audit } = world({ load: () => Promise.reject(new Error("Nobody should have asked.")) });
+    const { kernel, audit } = world({ load: () => Promise.reject(new Error("This should not have been called.")) });
     await expect(kernel.reach(context(), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(audit.events).toEqual([]);
   });

@@ -10,13 +10,13 @@ import { deepFreeze } from "../internal/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
 import type { Gate } from "./authorize.ts";
 import { acceptDiscovery } from "./context.ts";
-import type { CompiledGrant, Moment } from "./active.ts";
+import type { CompiledGrant, Instant } from "./active.ts";
 import type { Authority, AuthorityView } from "./authority.ts";
-import { isLive, momentOf } from "./candidates.ts";
+import { isLive, instantOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
-import { areAllValid, standing, type Standing } from "./standing.ts";
+import { areAllValid, grantStatus, type GrantStatus } from "./grant-status.ts";
 
-/** The operation `reach`: everywhere the context may act right now, or that it cannot be said. */
+/** The operation `reach`: all places where the context may act right now, or that they are unknown. */
 export async function reach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
   signal.throwIfAborted();
   const trusted = acceptDiscovery(context);
@@ -28,19 +28,19 @@ export async function reach(gate: Gate, context: DiscoveryContext, signal: Abort
     ...(result.status === "unavailable" && { reason: result.reasonCode }),
   });
   const recorded = await record(gate.ports, trusted, facts, signal);
-  // A reach result has no code for a sink that refuses, and what is not on the trail is not shown.
+  // Reach that could not be recorded is not shown. Its result has no code of its own for that.
   return recorded ? result : { status: "unavailable", reasonCode: "authority_unavailable" };
 }
 
 async function establishReach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
   const counting = await countingGrants(gate, context, signal);
-  return "reasonCode" in counting ? counting : computed(counting.grants, momentOf(context));
+  return "reasonCode" in counting ? counting : computed(counting.grants, instantOf(context));
 }
 
-/** That reach cannot be said, and why. */
+/** Why the reach is unknown. */
 export type UnavailableReach = Extract<ReachResult, { status: "unavailable" }>;
 
-/** The grants that count now, of which reach is made, or that they cannot be told. */
+/** The grants that count now, from which reach is computed, or that they are unknown. */
 export async function countingGrants(
   gate: Gate,
   context: DiscoveryContext,
@@ -48,46 +48,46 @@ export async function countingGrants(
 ): Promise<Counting | UnavailableReach> {
   const view = await gate.view(context, signal);
   if (view === undefined) return { status: "unavailable", reasonCode: "authority_unavailable" };
-  const moment = momentOf(context);
-  return countingOf(view, moment, await standing(gate.ports, view, moment, signal));
+  const instant = instantOf(context);
+  return countingOf(view, instant, await grantStatus(gate.ports, view, instant, signal));
 }
 
 interface Counting {
   grants: readonly CompiledGrant[];
 }
 
-/** The grants that count as they stand. */
+/** The grants that count without further checks. */
 function countingOf(
   { current }: AuthorityView,
-  moment: Moment,
-  { invalid, unknown }: Standing,
+  instant: Instant,
+  { invalid, unknown }: GrantStatus,
 ): Counting | UnavailableReach {
   const [reasonCode] = unknown.values();
   if (reasonCode !== undefined) return { status: "unavailable", reasonCode };
-  return { grants: current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant)) };
+  return { grants: current.grants.filter((grant) => isLive(grant, instant) && !invalid.has(grant)) };
 }
 
-function computed(grants: readonly CompiledGrant[], moment: Moment): ReachResult {
-  return { status: "computed", reach: entriesOf(grants, moment) };
+function computed(grants: readonly CompiledGrant[], instant: Instant): ReachResult {
+  return { status: "computed", reach: entriesOf(grants, instant) };
 }
 
-/** The reach of sets of which every grant counts, for the owner it was last asked for. */
+/** The reach of sets whose grants all count, for the owner of the last call. */
 const wholeReach = new WeakMap<Authority, { owner: PrincipalRef; result: ReachResult }>();
 
-/** Reach for turns, frozen to its last leaf. One set of grants admits many turns, and mostly reaches equally far. */
-export function frozenReachOf(view: AuthorityView, moment: Moment, judged: Standing): ReachResult {
+/** Reach for turns, deeply frozen. It is cached, because one set of grants admits many turns that mostly have the same reach. */
+export function frozenReachOf(view: AuthorityView, instant: Instant, judged: GrantStatus): ReachResult {
   const { current } = view;
-  const isWhole = areAllValid(judged) && current.grants.every((grant) => isLive(grant, moment));
+  const isWhole = areAllValid(judged) && current.grants.every((grant) => isLive(grant, instant));
   const known = isWhole ? wholeReach.get(current) : undefined;
-  if (known !== undefined && samePrincipal(known.owner, moment.owner)) return known.result;
-  const counting = countingOf(view, moment, judged);
-  const result = deepFreeze("reasonCode" in counting ? counting : computed(counting.grants, moment));
-  if (isWhole) wholeReach.set(current, { owner: moment.owner, result });
+  if (known !== undefined && samePrincipal(known.owner, instant.owner)) return known.result;
+  const counting = countingOf(view, instant, judged);
+  const result = deepFreeze("reasonCode" in counting ? counting : computed(counting.grants, instant));
+  if (isWhole) wholeReach.set(current, { owner: instant.owner, result });
   return result;
 }
 
-/** One entry per namespace, path and scope, with the union of what the grants allow there right now: without asking. */
-function entriesOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEntry[] {
+/** One entry per namespace, path and scope, with all actions that the grants allow there right now without approval. */
+function entriesOf(grants: readonly CompiledGrant[], { owner }: Instant): ReachEntry[] {
   const entries = new Map<string, ReachEntry>();
   for (const { resource, actions, scope, approval } of grants.flatMap(({ grant }) => grant.capabilities)) {
     if (approval !== undefined) continue;
@@ -100,7 +100,7 @@ function entriesOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEn
   return [...entries].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
 }
 
-/** Whether a capability for this resource counts for what is the owner's; one that names nobody does for everybody's. */
+/** Whether a capability for this resource covers resources of the owner. One that names no owner covers those of every owner. */
 export function isOwnedBy(resource: ResourceRef, owner: PrincipalRef): boolean {
   return resource.owner === undefined || samePrincipal(resource.owner, owner);
 }

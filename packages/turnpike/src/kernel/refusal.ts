@@ -15,7 +15,7 @@ export type Refusal = Extract<
   | "grant_exhausted"
 >;
 
-/** Of several refusals the first of these is the reason. */
+/** The order of refusals. The first one that occurs is the reason of a denial. */
 export const refusalOrder: readonly Refusal[] = [
   "usage_store_unavailable",
   "host_policy_unavailable",

@@ -6,7 +6,7 @@ import type {
 } from "../contracts/index.ts";
 import { canonicalJson, sha256 } from "../internal/index.ts";
 
-/** The authority request that a denial restates: exactly what was asked for, and nothing of what exists. */
+/** The authority request in a denial. It repeats what the caller asked for, and reveals nothing of what exists. */
 export function requiredAuthority(
   context: AccessContext,
   { action, resource }: AuthorizationRequest,

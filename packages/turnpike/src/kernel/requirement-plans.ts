@@ -5,42 +5,42 @@ import type { Approver } from "./permits.ts";
 import type { Permit } from "./ports.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** One requirement, and what its own decision may come to. */
+/** One requirement, with the possible decisions about it alone. */
 export interface Requirement {
   request: AuthorizationRequest;
   choices: readonly Choice[];
 }
 
-/** What an act uses up: a use of a bounded grant, or a person's yes to it under a grant. */
+/** Something that an act uses up: a use of a bounded grant, or a permit under a grant. */
 export interface Need {
   grant: CompiledGrant;
   permit?: Permit;
 }
 
-/** A way in which everything is carried: the grant of each requirement, and what they use up together, by name. */
+/** A way to carry all requirements: the grant of each, and everything that they use up together, by name. */
 export interface Plan {
   kind: "allow";
   grants: readonly CompiledGrant[];
   needs: ReadonlyMap<string, Need>;
 }
 
-/** The first requirement that nothing carries, and why. */
+/** The first requirement that no grant carries, and why. */
 export interface Refused {
   kind: "deny";
   request: AuthorizationRequest;
   decision: Decision & { kind: "deny" };
 }
 
-/** A plan is tried when something that those before it need is gone. The end needs nothing. */
+/** Plans in the order in which they are tried: a plan is tried when the ones before it lack a use or permit. The end needs none. */
 export interface Plans {
   plans: readonly Plan[];
   end: Plan | Refused;
 }
 
-/** So many plans lead to further ones: between looking and taking, few of the uses go. */
+/** How many plans are extended by further ones. Few uses are taken by other calls between the check and the decision. */
 const maxPlans = 16;
 
-/** Every way to carry all requirements, the best first, and what is left when nothing more can be used up. */
+/** All ways to carry all requirements, the best first, and the decision when none of them is left. */
 export async function plansFor(requirements: readonly Requirement[], approver: Approver): Promise<Plans> {
   const first = await planWithout(new Set(), requirements, approver);
   if (first.kind === "deny" || first.needs.size === 0) return { plans: [], end: first };
@@ -56,7 +56,7 @@ export async function plansFor(requirements: readonly Requirement[], approver: A
   return { plans, end: await planWithout({ has: () => true }, requirements, approver) };
 }
 
-/** How everything is carried when these uses and permits are gone. */
+/** The plan that carries all requirements without these uses and permits. */
 async function planWithout(
   gone: Pick<ReadonlySet<string>, "has">,
   requirements: readonly Requirement[],
@@ -66,7 +66,7 @@ async function planWithout(
   const uses = new Map<string, Need>();
   const waiting: Refused[] = [];
   for (const { request, choices } of requirements) {
-    // The last choice needs no use.
+    // The last choice needs no use, so one is always found.
     const { decision, use } = choices.find((one) => one.use === undefined || !gone.has(nameOf(one.use))) as Choice;
     if (decision.kind === "deny" && decision.lacks === undefined) return { kind: "deny", request, decision };
     if (decision.kind === "deny") waiting.push({ kind: "deny", request, decision });
@@ -91,12 +91,12 @@ async function planWithout(
     }
     if (said.kind === "lacking" && said.refusal !== "approval_required")
       return { ...first, decision: { ...denial, reason: said.refusal, findings: answered(denial, said.refusal) } };
-    lacks ??= { grant, question: said.kind === "lacking" ? said.question : undefined };
+    lacks ??= { grant, escalation: said.kind === "lacking" ? said.escalation : undefined };
   }
   return { ...first, decision: lacks === undefined ? denial : { ...denial, lacks } };
 }
 
-/** The grants that each carry all of these once a person said yes. */
+/** The grants that would carry all of these requirements with an approval. */
 function carriersOf(waiting: readonly Refused[]): CompiledGrant[] {
   const carriers = waiting.map(({ decision }) => {
     const found = [...decision.findings].filter(([, { refusal }]) => refusal === "approval_required");
@@ -106,7 +106,7 @@ function carriersOf(waiting: readonly Refused[]): CompiledGrant[] {
   return [...all].filter(([id]) => carriers.every((some) => some.has(id))).map(([, grant]) => grant);
 }
 
-/** What was found, once it is known what people said. */
+/** The findings with the refusal that the approval of the act came to. */
 function answered({ findings }: Pick<Decision, "findings">, refusal: Refusal): Decision["findings"] {
   const said = [...findings].map(([grant, finding]) => {
     const isAnswered = finding.refusal === "approval_required";
@@ -119,7 +119,7 @@ function nameOf({ grant: { id } }: CompiledGrant, permit?: Permit): string {
   return permit === undefined ? `use ${id}` : `permit ${permit.id}`;
 }
 
-/** The yes that a plan uses. */
+/** The permit that a plan uses. */
 export function permitOf({ needs }: Plan): Need | undefined {
   return [...needs.values()].find(({ permit }) => permit !== undefined);
 }

@@ -4,19 +4,19 @@ import type { AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
 import type { ToolGate } from "./invoke-tool.ts";
 import { resolveCatalogFor, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
-import { enter, revoked, type Entry, type TurnBasis } from "./turn-entry.ts";
+import { checkCall, revoked, type CallCheck, type TurnBasis } from "./call-check.ts";
 
-/** What a turn cannot go on without: the trail, and the access it was admitted with. */
+/** Why a turn must end: it lost the audit log, or the access that it was admitted with. */
 export type TurnBreak = "audit_unavailable" | "credential_revoked";
 
-/** A turn that was admitted. What changes of it is changed by its own operations alone. */
+/** A turn that was admitted. Only its own operations change its mutable fields. */
 export interface RunningTurn {
   readonly gate: Gate;
-  /** At the moment of the admission. */
+  /** At the instant of the admission. */
   readonly context: AccessContext;
   readonly basis: TurnBasis;
   readonly catalog: ToolCatalog;
-  /** Of the tools that it had before it was interrupted, those whose provider has not answered: asked for again at each call. */
+  /** The tools that a resumed turn had before and whose provider has not answered. The provider is asked again at each call. */
   readonly missing: ReadonlySet<string>;
   readonly registry: ToolRegistry;
   isOpen: boolean;
@@ -24,20 +24,24 @@ export interface RunningTurn {
   mustEnd: TurnBreak | undefined;
 }
 
-/** Looks whether a call may be made at all; that it may not is on the trail as a decision about the turn itself. */
-export async function enterTurn(turn: RunningTurn, moment: AccessContext, signal: AbortSignal): Promise<Entry> {
+/** Checks whether a call may be made at all; a refusal is recorded as a decision about the turn itself. */
+export async function checkTurnCall(
+  turn: RunningTurn,
+  instant: AccessContext,
+  signal: AbortSignal,
+): Promise<CallCheck> {
   const isRevoked = turn.mustEnd === "credential_revoked";
-  const entry = isRevoked ? revoked : await enter(turn.gate, turn.basis, moment, signal);
-  if (entry.kind === "open") return entry;
-  const { reason, metadata } = entry;
+  const check = isRevoked ? revoked : await checkCall(turn.gate, turn.basis, instant, signal);
+  if (check.kind === "allowed") return check;
+  const { reason, metadata } = check;
   if (reason === "credential_revoked") turn.mustEnd ??= reason;
   const { request } = turn.basis;
   const facts = { type: "authorization.checked", outcome: "denied", ...request, reason, metadata } as const;
-  await recordOutcome(turn.gate.ports, moment, () => facts, signal);
-  return entry;
+  await recordOutcome(turn.gate.ports, instant, () => facts, signal);
+  return check;
 }
 
-/** Where one call of the turn is decided: over the turn's own catalog, with what its entry left. */
+/** The gate for one call of the turn: it uses the turn's own catalog, and the authority that `checkTurnCall` left. */
 export function gateOf(turn: RunningTurn, view: AuthorityView | undefined): ToolGate {
   return {
     ports: turn.gate.ports,

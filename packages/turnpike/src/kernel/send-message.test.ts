@@ -302,7 +302,7 @@ test("a spent grant denies with grant_exhausted and nothing more is delivered", 
   expect(messages.delivered).toHaveLength(1);
 });
 
-test("a class instance keeps its this", async () => {
+test("a class instance has its this", async () => {
   class Post implements MessageTransport {
     readonly #status = "accepted";
 
@@ -352,7 +352,7 @@ test("a decision that the sink refuses fails the message, and nothing is deliver
 });
 
 for (const row of [
-  { name: "without a trail", audit: () => "none" as const },
+  { name: "without an audit log", audit: () => "none" as const },
   { name: "with a sink", audit: memoryAudit },
 ]) {
   for (const count of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {

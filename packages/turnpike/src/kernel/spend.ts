@@ -3,18 +3,18 @@ import { callPort, type Ports } from "./call-port.ts";
 import type { Permit, UsageStore } from "./ports.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Takes what an act uses up, or only looks whether it is left. Undefined when it is. */
+/** Takes the uses and permits of an act, or only checks that they are left. Each method returns undefined when they are. */
 export interface Spend {
-  /** Looks whether a use of a bounded grant is left. */
-  look(ports: Ports, grant: CompiledGrant, signal: AbortSignal): Promise<Refusal | undefined>;
+  /** Checks whether a use of a bounded grant is left. */
+  check(ports: Ports, grant: CompiledGrant, signal: AbortSignal): Promise<Refusal | undefined>;
   /** A use of a bounded grant. */
   use(ports: Ports, grant: CompiledGrant, signal: AbortSignal): Promise<Refusal | undefined>;
   /** The one use of a permit. */
   permit(ports: Ports, grant: CompiledGrant, permit: Permit, signal: AbortSignal): Promise<Refusal | undefined>;
 }
 
-/** Looks whether a use is left; takes none. */
-const look: Spend["look"] = (ports, { grant, maxUses = 0 }, signal) =>
+/** Checks whether a use is left; takes none. */
+const check: Spend["check"] = (ports, { grant, maxUses = 0 }, signal) =>
   askUsage(
     ports,
     grant.id,
@@ -37,11 +37,11 @@ const takePermit: Spend["permit"] = async (ports, { grant }, { id }, signal) => 
   return answer.value ? undefined : "approval_required";
 };
 
-/** Looks only. */
-export const peek: Spend = { look, use: look, permit: () => Promise.resolve(undefined) };
+/** Checks, and takes nothing. */
+export const peek: Spend = { check, use: check, permit: () => Promise.resolve(undefined) };
 
-/** Takes what it finds. */
-export const consume: Spend = { look, use: take, permit: takePermit };
+/** Takes the uses and permits. */
+export const consume: Spend = { check, use: take, permit: takePermit };
 
 /** Undefined when a use was left or taken. */
 async function askUsage(

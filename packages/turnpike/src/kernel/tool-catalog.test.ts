@@ -125,7 +125,7 @@ for (const row of [
   });
 }
 
-test("tools of a provider stand beside the fixed ones", async () => {
+test("tools of a provider are listed beside the fixed ones", async () => {
   const toolProviders = [providerOf("post", ["mail"], serving("mail.find", "mail.send"))];
   expect(await listed({ tools: [noteTool()], toolProviders })).toStrictEqual(["files.read", "mail.find", "mail.send"]);
 });
@@ -275,7 +275,7 @@ test("a healthy provider is the twin of all these", async () => {
   expect(portErrors).toStrictEqual([]);
 });
 
-test("a provider's tools that would make a catalog of more than 512 take its namespaces down; 512 stand", async () => {
+test("a provider's tools that would make a catalog of more than 512 take its namespaces down; 512 are accepted", async () => {
   for (const row of [
     { provided: 2, listed: 512, down: undefined },
     { provided: 3, listed: 510, down: ["mail"] },

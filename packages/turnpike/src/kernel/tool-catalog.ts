@@ -22,7 +22,7 @@ export interface Tool {
   handler: ToolHandler;
 }
 
-/** The tools of one access context, before anyone asks whether they are enabled or granted. */
+/** The tools of one access context, whether or not they are enabled and granted. */
 export interface ToolCatalog {
   tools: ReadonlyMap<string, Tool>;
   /** Namespaces whose provider gave no usable answer. */
@@ -37,7 +37,7 @@ export interface ToolRegistry {
 
 const none: ReadonlySet<string> = new Set();
 
-/** Checks, freezes and indexes the fixed tools, once. Throws on a tool that does not fit or a name that stands twice. */
+/** Checks, freezes and indexes the fixed tools, once. Throws on a tool that does not fit or a name that occurs twice. */
 export function createToolRegistry(
   tools: readonly ToolHandler[] = [],
   providers: readonly ToolProvider[] = [],
@@ -60,7 +60,7 @@ export function createToolRegistry(
   return { fixed: { tools: fixed, unavailable: none }, providers: providers.map(checkProvider) };
 }
 
-/** The provider with what it says of itself read once. Throws when it could only ever fail, or would break the catalog. */
+/** Reads a provider's fields once. Throws when the provider could never work, or would break the catalog. */
 function checkProvider(provider: ToolProvider): ToolProvider {
   const { id, namespaces: declared, timeoutMs = providerTimeoutMs } = provider;
   const namespaces: readonly string[] = Object.freeze(Array.isArray(declared) ? [...declared] : []);
@@ -83,7 +83,7 @@ function compileTool(handler: ToolHandler): Tool {
 
 const checkedDescriptors = new WeakMap<ToolDescriptor, ToolDescriptor>();
 
-/** A frozen descriptor is a promise that it never changes; freezing what it holds keeps the promise, so it is checked once. */
+/** Checks a descriptor. A frozen one must never change, so its parts are frozen too, and it is checked once. */
 function checkDescriptor(given: ToolDescriptor): ToolDescriptor {
   const known = checkedDescriptors.get(given);
   if (known !== undefined) return known;
@@ -103,7 +103,7 @@ export function resolveCatalog(
   return askProviders(registry, ports, context, signal, () => true);
 }
 
-/** Like `resolveCatalog`, but asks nobody who could not have the tool of this name. */
+/** Like `resolveCatalog`, but asks only the providers that can have the tool of this name. */
 export function resolveCatalogFor(
   name: string,
   registry: ToolRegistry,
@@ -153,7 +153,7 @@ async function askProviders(
   return { tools, unavailable };
 }
 
-/** Adds a provider's tools; false when there would be too many. A name that is taken stays whose it was. */
+/** Adds a provider's tools; false when there would be too many. A tool whose name is taken is left out. */
 function addTools(ports: Ports, tools: Map<string, Tool>, provider: ToolProvider, provided: readonly Tool[]): boolean {
   const failure = { port: "tools", id: provider.id } as const;
   const isNew = (tool: Tool): boolean => !tools.has(tool.descriptor.name);

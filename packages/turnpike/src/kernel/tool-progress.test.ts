@@ -15,7 +15,7 @@ function reporting(...reports: unknown[]): ReturnType<typeof noteTool> {
   });
 }
 
-test("what a tool reports reaches whoever waits, in its order, and nothing but progress", async () => {
+test("what a tool reports reaches the caller that waits, in its order, and nothing but progress", async () => {
   const tool = reporting(
     { progress: 1, total: 3, message: "one", token: "secret" },
     { progress: 2, message: "x".repeat(5000) },
@@ -47,7 +47,7 @@ test("a listener that throws or rejects changes nothing", async () => {
   }
 });
 
-test("a report that comes after the end reaches nobody", async () => {
+test("a report that comes after the end reaches no caller", async () => {
   let late: ((progress: ToolProgress) => void) | undefined;
   const tool = noteTool({
     invoke(_context, { id: callId, tool: name }, _signal, report) {
@@ -68,7 +68,7 @@ test("a report that comes after the end reaches nobody", async () => {
   expect(seen).toStrictEqual([]);
 });
 
-test("a defined tool reports through its run, also when nobody listens", async () => {
+test("a defined tool reports through its run, also without a listener", async () => {
   const tool = defineTool({
     name: "files.read",
     description: "Reads a note.",
@@ -90,7 +90,7 @@ test("a defined tool reports through its run, also when nobody listens", async (
   expect(seen).toStrictEqual([{ progress: 1 }]);
 });
 
-test("a tool is asked for its progress only when somebody wants to know", async () => {
+test("a tool is asked for its progress only when the caller wants to know", async () => {
   const asked: boolean[] = [];
   const tool = noteTool({
     invoke(_context, { id: callId, tool: name }, _signal, report) {

@@ -86,7 +86,7 @@ test("a tool without an output schema declares none and may return any JSON", as
   expect(result).toMatchObject({ status: "succeeded", output: ["today", null, 1] });
 });
 
-test("a source that is named stands in the descriptor", () => {
+test("a source that is named is in the descriptor", () => {
   expect(defineTool(definition({ source: "mcp" })).descriptor.source).toBe("mcp");
 });
 
@@ -118,7 +118,7 @@ test("what run returns, at once or later, is wrapped into the result of its call
   }
 });
 
-test("a fixed requirement is needed as it stands; one with a ceiling is derived from the parsed arguments", async () => {
+test("a fixed requirement is needed as it is; one with a ceiling is derived from the parsed arguments", async () => {
   const fixed = defineTool(definition());
   const derived = defineTool(
     definition({ requires: { ceiling: needs("notes"), of: ({ note, lines }) => needs("notes", note, String(lines)) } }),
@@ -274,31 +274,34 @@ test("a tool written by hand is as good as a defined one", async () => {
   });
 });
 
-test("no signal is made for a run that does not look at its own", async () => {
+test("no signal is made for a run that does not read its own", async () => {
   const signals = vi.spyOn(globalThis, "AbortController");
   const { result } = await callTool(defineTool(definition()));
   expect([result.status, signals.mock.calls.length]).toStrictEqual(["succeeded", 0]);
 });
 
 for (const row of [
-  { name: "early", look: (run: ToolRun, kept: AbortSignal[]) => void kept.push(run.signal) },
-  { name: "through a copy of its run", look: (run: ToolRun, kept: AbortSignal[]) => void kept.push({ ...run }.signal) },
+  { name: "early", read: (run: ToolRun, stored: AbortSignal[]) => void stored.push(run.signal) },
+  {
+    name: "through a copy of its run",
+    read: (run: ToolRun, stored: AbortSignal[]) => void stored.push({ ...run }.signal),
+  },
 ]) {
-  test(`a run that looks at its signal ${row.name} sees it fire when its time is up`, async () => {
+  test(`a run that reads its signal ${row.name} sees it fire when its time is up`, async () => {
     vi.useFakeTimers();
-    const kept: AbortSignal[] = [];
-    const tool = defineTool(definition({ run: (_args, run) => (row.look(run, kept), never()) }));
+    const stored: AbortSignal[] = [];
+    const tool = defineTool(definition({ run: (_args, run) => (row.read(run, stored), never()) }));
     const { kernel } = worldOf({ grants: [grantOf("grant-1")], tools: [tool], toolTimeoutMs: 50 });
     const calling = kernel.invokeTool(contextOf(), callOf());
     await vi.advanceTimersByTimeAsync(49);
-    expect(kept.map(({ aborted }) => aborted)).toStrictEqual([false]);
+    expect(stored.map(({ aborted }) => aborted)).toStrictEqual([false]);
     await vi.advanceTimersByTimeAsync(1);
     expect(said(await calling)).toBe("tool_execution_failed");
-    expect(kept.map(({ aborted }) => aborted)).toStrictEqual([true]);
+    expect(stored.map(({ aborted }) => aborted)).toStrictEqual([true]);
   });
 }
 
-test("a run that looks at its signal only when it was given up sees that it has fired", async () => {
+test("a run that reads its signal only when it was given up sees that it has fired", async () => {
   vi.useFakeTimers();
   const runs: ToolRun[] = [];
   const tool = defineTool(definition({ run: (_args, run) => (runs.push(run), never()) }));

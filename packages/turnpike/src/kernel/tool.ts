@@ -23,8 +23,8 @@ import {
 import type { ToolHandler, ToolProgress } from "./ports.ts";
 
 /**
- * Thrown by a tool to fail a call, or by its `requirement` to deny one, with a code and words meant for the caller. Any other
- * error stays inside.
+ * Thrown by a tool to fail a call, or by its `requirement` to deny one, with a code and message for the caller. The caller does not
+ * see any other error.
  */
 export class ToolError extends Error {
   override readonly name = "ToolError";
@@ -37,7 +37,7 @@ export class ToolError extends Error {
     this.retryable = options?.retryable;
   }
 
-  /** The failed result that says so. */
+  /** The failed result with this error. */
   toResult({ id: callId, tool }: ToolCall): ToolResult {
     const { code, message, retryable } = this;
     const error = { code, message, ...(retryable !== undefined && { retryable }) };
@@ -50,12 +50,12 @@ export class InvalidToolOutputError extends Error {
   override readonly name = "InvalidToolOutputError";
 }
 
-/** What a tool's `run` knows besides its arguments. */
+/** What a tool's `run` gets besides its arguments. */
 export interface ToolRun {
   context: AccessContext;
   call: ToolCall;
   signal: AbortSignal;
-  /** Tells whoever waits how far the call has come. */
+  /** Reports the progress of the call to the caller. */
   reportProgress(progress: ToolProgress): void;
 }
 
@@ -80,7 +80,19 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   run(args: z.output<Input>, run: ToolRun): z.input<Output> | Promise<z.input<Output>>;
 }
 
-/** Makes a tool from a zod schema and a typed function. Throws when the definition does not fit the contract. */
+/**
+ * Makes a tool from a zod schema and a typed function. Throws when the definition does not fit the contract.
+ *
+ * @example
+ * import { defineTool } from "turnpike/kernel";
+ * import { z } from "zod";
+ *
+ * const requires = { action: "read", resource: { namespace: "notes", path: [] } };
+ * const input = z.object({ id: z.string() });
+ * const text = { name: "notes.read", description: "Reads a note.", namespace: "notes", source: "own" };
+ * const tool = defineTool({ ...text, readWrite: "read", input, requires, run: ({ id }) => id });
+ * console.log(tool.parse({ id: "1" })); // { id: '1' }
+ */
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z.ZodType<JsonValue, JsonValue>>(
   definition: ToolDefinition<Input, Output>,
 ): ToolHandler {
@@ -114,13 +126,13 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
 type Report = (progress: ToolProgress) => void;
 type LazyInvoke = (context: AccessContext, call: ToolCall, signal: LazySignal, report: Report) => Promise<ToolResult>;
 
-/** For calls whose progress nobody wants to know. */
+/** For calls whose caller wants no progress. */
 const ignore: Report = () => {};
 
-/** How tools that were defined here are called without a signal that they may never look at, by their `invoke`. */
+/** For tools that were defined here, a way to call them by which the signal is made only when they read it. The key is `invoke`. */
 const lazyInvokes = new WeakMap<ToolHandler["invoke"], LazyInvoke>();
 
-/** Calls a tool. Without somebody who wants to know its progress it is not asked for it. */
+/** Calls a tool. It gets `reportProgress` only when the caller wants progress. */
 export function invokeHandler(
   handler: ToolHandler,
   context: AccessContext,
@@ -132,7 +144,7 @@ export function invokeHandler(
   return invokeLazily?.(context, call, signal, report ?? ignore) ?? handler.invoke(context, call, signal.get(), report);
 }
 
-/** A run whose signal is made when it is first looked at. */
+/** A run whose signal is made when it is first read. */
 class LazyRun implements ToolRun {
   readonly context: AccessContext;
   readonly call: ToolCall;
@@ -178,7 +190,7 @@ function describeTool<Input extends z.ZodType, Output extends z.ZodType>(
   return accepted.value;
 }
 
-/** Also an output that cannot even be read is one that does not fit. */
+/** Checks a tool's output. An output that throws when it is read does not fit either. */
 function checkOutput(output: z.ZodType, returned: unknown): unknown {
   let message: string;
   try {

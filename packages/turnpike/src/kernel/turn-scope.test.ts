@@ -150,7 +150,7 @@ const refusals: {
   },
   { name: "a chain that is broken", world: { grants: [derived] }, reason: "delegation_chain_invalid" },
   {
-    name: "a tool of which nobody can say whether it is granted",
+    name: "a tool of which it is unknown whether it is granted",
     world: {
       source: { load: () => Promise.resolve([run, grantOf("notes", { parentId: "parent" })]), find: fails },
       tools: [noteTool()],
@@ -177,7 +177,7 @@ for (const row of refusals) {
   });
 }
 
-test("the end of a turn that never had a scope can be put on the trail all the same", async () => {
+test("the end of a turn that never had a scope can be recorded all the same", async () => {
   const { kernel, events } = worldOf();
   await kernel.recordTurnEnd(contextOf({ executionId: "turn-1" }), { outcome: "denied", reason: "actor_mismatch" });
   expect(events).toMatchObject([
@@ -295,7 +295,7 @@ for (const { name, listed = both, admitted } of elsewhere) {
   });
 }
 
-test("a list is used again at another moment and in another execution of the same access", async () => {
+test("a list is used again at another instant and in another execution of the same access", async () => {
   const provider = providerOf("post", ["mail"]);
   const world = worldOf({ grants: [run], toolProviders: [provider] });
   const tools = await world.kernel.listTools(both);
@@ -315,7 +315,7 @@ for (const row of [
     spoil: ({ grants }: World) => Promise.resolve(grants.revoke("demo", "parent", now)),
   },
 ]) {
-  test(`a list that was made at the same moment offers nothing of a grant ${row.name} since`, async () => {
+  test(`a list that was made at the same instant offers nothing of a grant ${row.name} since`, async () => {
     const parent = grantOf("parent", { subject: alice, issuer: bob, constraints: { delegationDepth: 1 } });
     const world = worldOf({ grants: [run, parent, grantOf("notes", row.grant)], tools: [noteTool()] });
     const tools = await world.kernel.listTools(contextOf());
@@ -400,7 +400,7 @@ const shrinking: ShrinkRow[] = [
     allowed: false,
   },
   {
-    name: "a grant revoked from a later moment on does not stop it",
+    name: "a grant revoked from a later instant on does not stop it",
     before: [grantOf("diary", { capabilities: diary })],
     change: ({ grants }) => grants.revoke("demo", "diary", "2026-01-01T12:10:01Z"),
     allowed: true,
@@ -553,7 +553,7 @@ test("uses are counted across turns: what one turn spent the next does not have"
   expect((await admit(world)).tools).toStrictEqual([]);
 });
 
-test("each call is decided and recorded at its own moment", async () => {
+test("each call is decided and recorded at its own instant", async () => {
   const world = worldOf({ grants: [run, grantOf("grant-1")], tools: [noteTool()] });
   const scope = await admit(world, {}, contextOf({ executionId: "turn-1" }));
   await scope.invokeTool(callOf(), later, signal);
@@ -612,14 +612,14 @@ test("after the end every call is refused with tool_unavailable, recorded, and n
   expect(await world.usage.used("demo", "grant-1")).toBe(1);
 });
 
-test("a call that is decided when the turn ends has no effect any more, and the trail says so", async () => {
+test("a call that is decided when the turn ends has no effect any more, and the audit log says so", async () => {
   const tool = noteTool({ descriptor: descriptorOf({ readWrite: "write" }) });
   const gate = deferred<void>();
-  const kept: AuditEvent[] = [];
+  const stored: AuditEvent[] = [];
   const audit = {
     async record(event: AuditEvent): Promise<void> {
       if (event.type === "authorization.checked" && event.tool !== undefined) await gate.promise;
-      kept.push(event);
+      stored.push(event);
     },
   };
   const scope = await admit(worldOf({ grants: [run, grantOf("grant-1")], tools: [tool], audit }));
@@ -629,19 +629,19 @@ test("a call that is decided when the turn ends has no effect any more, and the 
   gate.resolve();
   expect(said(await calling)).toBe("tool_unavailable");
   expect([tool.calls.length, scope.mayHaveTakenEffect]).toStrictEqual([0, false]);
-  expect(kept.at(-1)).toMatchObject({ type: "tool.invoked", outcome: "denied", reason: "tool_unavailable" });
+  expect(stored.at(-1)).toMatchObject({ type: "tool.invoked", outcome: "denied", reason: "tool_unavailable" });
 });
 
 test("after the end there is no escalation either", async () => {
   const world = worldOf({ grants: [run, toEscalate] });
   const scope = await admit(world);
   await scope.end({ outcome: "succeeded" }, later);
-  const trail = world.events.length;
+  const recorded = world.events.length;
   expect(await scope.escalate({ reason: "May I?" }, later, signal)).toStrictEqual({
     kind: "refused",
     reason: "tool_unavailable",
   });
-  expect(world.events).toHaveLength(trail);
+  expect(world.events).toHaveLength(recorded);
 });
 
 test("a turn ends for its calls at once, also when the sink refuses its end", async () => {
@@ -695,7 +695,7 @@ const ask: AuthorityRequestInput = {
   constraints: { maxUses: 1 },
 };
 
-test("an escalation is a pending question to the owner whose identity comes from the context, whatever the ask says", async () => {
+test("an escalation is pending with the owner, whose identity comes from the context, whatever the ask says", async () => {
   const world = worldOf({ grants: [run, toEscalate] });
   const scope = await admit(world);
   const forged = untyped<AuthorityRequestInput>({
@@ -782,7 +782,7 @@ for (const row of [
     reason: "invalid_request",
   },
 ]) {
-  test(`an escalation ${row.name} is refused with ${row.reason}, and the trail says so`, async () => {
+  test(`an escalation ${row.name} is refused with ${row.reason}, and the audit log says so`, async () => {
     const world = worldOf(row.world);
     const scope = await admit(world);
     const outcome = await scope.escalate({ reason: "May I?", requestedAuthority: row.ask }, later, signal);
@@ -804,7 +804,7 @@ test("a grant to escalate that was issued after admission does not widen", async
 
 for (const row of [
   { name: "its decision", type: "authorization.checked" },
-  { name: "the question", type: "escalation.requested" },
+  { name: "the escalation", type: "escalation.requested" },
 ]) {
   test(`an escalation is none when the sink refuses ${row.name}, and the turn must end`, async () => {
     const audit = refusingAudit(({ type, at }) => type === row.type && at === later);
@@ -817,13 +817,13 @@ for (const row of [
   });
 }
 
-const question = { id: "question-1", expiresAt: later };
+const reference = { id: "escalation-1", expiresAt: later };
 
 for (const row of [
-  { name: "keeps it", answer: () => Promise.resolve(), kept: {} },
-  { name: "keeps it and names its question", answer: () => Promise.resolve(question), kept: { question } },
-  { name: "keeps it and names half a question", answer: () => Promise.resolve({ id: "question-1" }), kept: {} },
-  { name: "keeps it and says something", answer: () => Promise.resolve("kept"), kept: {} },
+  { name: "stores it", answer: () => Promise.resolve(), stored: {} },
+  { name: "stores it and names its reference", answer: () => Promise.resolve(reference), stored: { reference } },
+  { name: "stores it and names half a reference", answer: () => Promise.resolve({ id: "escalation-1" }), stored: {} },
+  { name: "stores it and says something", answer: () => Promise.resolve("stored"), stored: {} },
   { name: "has no room", answer: () => Promise.resolve("full"), reason: "too_many_escalations" },
   { name: "fails", answer: fails, reason: "escalation_unavailable" },
   { name: "does not answer", answer: never, reason: "escalation_unavailable", mayHave: true },
@@ -835,12 +835,12 @@ for (const row of [
     const outcome = await scope.escalate({ reason: "May I?" }, later, signal);
     const pending = { status: "pending", reason: "May I?", requestedAt: later, reviewer: alice };
     expect(outcome).toStrictEqual(
-      row.kept ? { kind: "pending", escalation: pending, ...row.kept } : { kind: "refused", reason: row.reason },
+      row.stored ? { kind: "pending", escalation: pending, ...row.stored } : { kind: "refused", reason: row.reason },
     );
     const told = world.events.filter(({ type }) => type === "escalation.requested");
     expect(told.map(({ outcome: one, reason }) => [one, reason])).toStrictEqual([
       ["escalated", undefined],
-      ...(row.kept ? [] : [["failed", row.reason]]),
+      ...(row.stored ? [] : [["failed", row.reason]]),
     ]);
     expect(scope.mayHaveTakenEffect).toBe(row.mayHave === true);
   });
@@ -879,7 +879,7 @@ for (const row of [
   });
 }
 
-test("a call of which nobody knows what became of it is told as that, and may have had its effect", async () => {
+test("a call whose outcome is unknown is told as that, and may have had its effect", async () => {
   const tool = noteTool();
   const world = worldOf({ grants: [run, grantOf("grant-1")], tools: [tool] });
   const scope = await admit(world);

@@ -15,60 +15,60 @@ import { contextAt } from "./context.ts";
 import { escalate, type EscalationOutcome } from "./escalate.ts";
 import type { EffectOptions } from "./effect.ts";
 import { denied, failed, invokeTool, recordToolOutcome } from "./invoke-tool.ts";
-import { enterTurn, gateOf, type RunningTurn, type TurnBreak } from "./running-turn.ts";
-import type { CallOptions } from "./ports.ts";
+import { checkTurnCall, gateOf, type RunningTurn, type TurnBreak } from "./running-turn.ts";
+import type { CallOptions, WriteScope } from "./ports.ts";
 import { isUnavailable } from "./tool-catalog.ts";
-import { accessNow, type AdmissionRecord } from "./turn-entry.ts";
+import { accessNow, type AdmissionRecord } from "./call-check.ts";
 
-/** How a turn ended, for the trail. */
+/** How a turn ended, for the audit log. */
 export interface TurnEnd {
   outcome: Extract<AuditOutcome, "succeeded" | "failed" | "denied" | "cancelled" | "escalated">;
   reason?: string | undefined;
 }
 
-/** What a running turn holds. Its authority is what was there at admission, and can only shrink. */
+/** The operations of a running turn. Its authority is that of its admission, and can only shrink. */
 export interface TurnScope {
-  /** What the turn was admitted with, to be kept with it. */
+  /** What the turn was admitted with, stored with the turn. */
   admission(): AdmissionRecord;
   readonly tools: readonly ToolDescriptor[];
   /** The names of tools that the turn had before it was interrupted, and whose provider has not answered yet. */
   readonly missing: readonly string[];
   readonly reach: ReachResult;
-  /** Whether the turn may call this tool, or the kernel has something better to say of it than that it may not. */
+  /** Whether the turn may call this tool, or the kernel gives a more precise reason why it may not. */
   offers(tool: string): boolean;
   /**
-   * True once a tool that writes, and cannot safely be called twice, may have had its effect, or an escalation may be in
-   * the queue though the queue never said so.
+   * True after a tool that writes, and cannot safely be called twice, may have had its effect, and after an escalation may be in the
+   * queue although the queue did not confirm it.
    */
   readonly mayHaveTakenEffect: boolean;
   /** Why the turn must end at once: a decision could not be recorded, or the access was revoked. */
   readonly mustEnd: TurnBreak | undefined;
-  /** Between calls, before a step: asks whether the access still stands, which `mustEnd` then says. */
+  /** Checks before a step, between calls, whether the access is still active. If not, it sets `mustEnd`. */
   checkAccess(now: string, signal: AbortSignal): Promise<void>;
   /**
-   * Calls a tool at the moment `now`, which has to be read anew for every call. Ports that keep something get `claim`;
-   * `onEffect` is told right before the tool itself is called.
+   * Calls a tool at the instant `now`, which has to be read anew for every call. The decision and events go to `writes`; `onEffect` is
+   * called right before the tool itself.
    */
   invokeTool(
     call: ToolCall,
     now: string,
     signal: AbortSignal,
-    options?: Pick<CallOptions, "claim" | "onEffect">,
+    options?: Pick<CallOptions, "writes" | "onEffect">,
   ): Promise<ToolResult>;
-  /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
-  refuseTool(call: ToolCall, now: string, code: ErrorCode, claim?: unknown): Promise<ToolResult>;
-  /** Puts a call on the trail of which nobody knows what became of it, because its process ended, and returns its result. */
-  interruptTool(call: ToolCall, now: string, claim?: unknown): Promise<ToolResult>;
+  /** Records a call that the turn's own limits refused, and returns its result. */
+  refuseTool(call: ToolCall, now: string, code: ErrorCode, writes?: WriteScope): Promise<ToolResult>;
+  /** Records a call whose outcome is unknown because its process ended, and returns its result. */
+  interruptTool(call: ToolCall, now: string, writes?: WriteScope): Promise<ToolResult>;
   /**
    * Consumes the capability to escalate, and makes the escalation from the trusted context. Nothing is thrown once the
-   * queue has been asked to keep it, because it may have.
+   * queue has been asked to store it, because it may have.
    */
   escalate(input: EscalationInput, now: string, signal: AbortSignal): Promise<EscalationOutcome>;
-  /** Puts the turn's end on the trail and refuses every later call. */
-  end(end: TurnEnd, now: string, claim?: unknown): Promise<void>;
+  /** Records the turn's end and refuses every later call. */
+  end(end: TurnEnd, now: string, writes?: WriteScope): Promise<void>;
 }
 
-/** The scope of a turn that was admitted, with what it is offered. */
+/** Opens the scope of a turn that was admitted, with its tools and its reach. */
 export function openScope(
   turn: RunningTurn,
   admission: () => AdmissionRecord,
@@ -97,26 +97,27 @@ export function openScope(
       if (access.kind === "revoked") turn.mustEnd ??= "credential_revoked";
     },
     async invokeTool(call, now, signal, given) {
-      const moment = at(now);
+      const instant = at(now);
       const options = { ...given, signal };
       signal.throwIfAborted();
-      if (!turn.isOpen) return refuse(ports, call, moment, "tool_unavailable", options);
-      const entry = await enterTurn(turn, moment, signal);
-      if (entry.kind === "shut") return refuse(ports, call, moment, entry.reason, options);
-      return invokeTool(gateOf(turn, entry.view), entry.context, call, options);
+      if (!turn.isOpen) return refuse(ports, call, instant, "tool_unavailable", options);
+      const check = await checkTurnCall(turn, instant, signal);
+      if (check.kind === "blocked") return refuse(ports, call, instant, check.reason, options);
+      return invokeTool(gateOf(turn, check.view), check.context, call, options);
     },
-    refuseTool: async (call, now, code, claim) => refuse(ports, call, at(now), code, { signal: neverAborted(), claim }),
-    async interruptTool(call, now, claim) {
+    refuseTool: async (call, now, code, writes) =>
+      refuse(ports, call, at(now), code, { signal: neverAborted(), writes }),
+    async interruptTool(call, now, writes) {
       turn.mayHaveTakenEffect = true;
-      const moment = at(now);
-      const result = failed(call, moment, "tool_interrupted");
-      await recordToolOutcome(ports, moment, call, { result }, { signal: neverAborted(), claim });
+      const instant = at(now);
+      const result = failed(call, instant, "tool_interrupted");
+      await recordToolOutcome(ports, instant, call, { result }, { signal: neverAborted(), writes });
       return result;
     },
     escalate: async (input, now, signal) => escalate(turn, at(now), input, signal),
-    async end(end, now, claim) {
+    async end(end, now, writes) {
       turn.isOpen = false;
-      await recordTurnEnd(ports, at(now), end, claim);
+      await recordTurnEnd(ports, at(now), end, writes);
     },
   };
 }
@@ -124,25 +125,25 @@ export function openScope(
 async function refuse(
   ports: Ports,
   call: ToolCall,
-  moment: AccessContext,
+  instant: AccessContext,
   code: ErrorCode,
   options: EffectOptions,
 ): Promise<ToolResult> {
-  const result = denied(call, moment, code);
-  await recordToolOutcome(ports, moment, call, { result }, options);
+  const result = denied(call, instant, code);
+  await recordToolOutcome(ports, instant, call, { result }, options);
   return result;
 }
 
-/** Nobody is left to wait: what is recorded under it holds its turn for a moment at most. */
+/** The signal of a caller that has gone, so that a recording delays the end of a turn only briefly. */
 const callerIsGone = AbortSignal.abort();
 
-/** Puts the end of a turn on the trail, also of one that never had a scope. */
+/** Records the end of a turn, also of one that never had a scope. */
 export async function recordTurnEnd(
   ports: Ports,
   context: AccessContext,
   { outcome, reason }: TurnEnd,
-  claim?: unknown,
+  writes?: WriteScope,
 ): Promise<void> {
   const facts = { type: "turn.ended", outcome, ...(reason && { reason }) } as const;
-  await recordOutcome(ports, context, () => facts, callerIsGone, { claim });
+  await recordOutcome(ports, context, () => facts, callerIsGone, { writes });
 }

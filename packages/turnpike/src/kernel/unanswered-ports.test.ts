@@ -91,7 +91,7 @@ function worldWith(options: WorldOptions): World {
   });
 }
 
-/** A sink that never answers to the events that `picks` picks, and keeps the others. */
+/** A sink that never answers to the events that `picks` picks, and stores the others. */
 function silentAudit(picks: (event: AuditEvent) => boolean): AuditSink & { events: readonly AuditEvent[] } {
   const { events, record } = memoryAudit();
   return { events, record: (event) => (picks(event) ? never() : record(event)) };
@@ -124,22 +124,22 @@ const beforeAnyEffect: { port: string; options: WorldOptions; holds: string[] }[
     holds: ["invokeTool", "invokeResource", "sendMessage", "admitTurn"],
   },
   {
-    port: "a sink that never keeps a decision",
+    port: "a sink that never stores a decision",
     options: { audit: silentAudit(({ outcome }) => outcome === "allowed") },
     holds: ["authorize", "updateToolNamespaces", "invokeTool", "invokeResource", "sendMessage", "admitTurn"],
   },
   {
-    port: "a sink that never keeps a list",
+    port: "a sink that never stores a list",
     options: { audit: silentAudit(({ type }) => /listed|reach/.test(type)) },
     holds: ["listTools", "listToolNamespaces", "reach"],
   },
   {
-    port: "a sink that never keeps a turn's start",
+    port: "a sink that never stores a turn's start",
     options: { audit: silentAudit(({ type }) => type === "turn.started") },
     holds: ["admitTurn"],
   },
   {
-    port: "a sink that never keeps a question",
+    port: "a sink that never stores an escalation",
     options: { audit: silentAudit(({ type }) => type === "escalation.requested") },
     holds: ["an escalation"],
   },
@@ -264,7 +264,7 @@ describe("once the effect has begun its outcome is recorded, whatever the caller
       });
     }
 
-    test(`a sink that never keeps the outcome of ${row.name} does not hold its caller, who gets the truth`, async () => {
+    test(`a sink that never stores the outcome of ${row.name} does not hold its caller, who gets the truth`, async () => {
       const caller = new AbortController();
       const audit = silentAudit(({ type, outcome }) => type === row.event && outcome !== "allowed");
       const auditErrors: AuditEvent[] = [];
@@ -281,23 +281,23 @@ describe("once the effect has begun its outcome is recorded, whatever the caller
   }
 });
 
-describe("a question that the queue is keeping is an effect", () => {
-  for (const { after, answer, outcome, trail } of [
-    { after: 999, answer: undefined, outcome: { kind: "pending" }, trail: ["escalated"] },
+describe("an escalation that the queue is storing is an effect", () => {
+  for (const { after, answer, outcome, auditLog } of [
+    { after: 999, answer: undefined, outcome: { kind: "pending" }, auditLog: ["escalated"] },
     {
       after: 999,
       answer: "full" as const,
       outcome: { kind: "refused", reason: "too_many_escalations" },
-      trail: ["escalated", "failed too_many_escalations"],
+      auditLog: ["escalated", "failed too_many_escalations"],
     },
     {
       after: 1_000,
       answer: undefined,
       outcome: { kind: "refused", reason: "escalation_unavailable" },
-      trail: ["escalated", "failed escalation_unavailable"],
+      auditLog: ["escalated", "failed escalation_unavailable"],
     },
   ]) {
-    test(`a queue that answers ${answer ?? "that it keeps it"} ${after} ms after its caller has gone: ${outcome.reason ?? "kept"}`, async () => {
+    test(`a queue that answers ${answer ?? "that it stores it"} ${after} ms after its caller has gone: ${outcome.reason ?? "stored"}`, async () => {
       const caller = new AbortController();
       const gate = deferred<void>();
       const one = worldWith({ escalations: { add: async () => (await gate.promise, answer) } });
@@ -308,7 +308,7 @@ describe("a question that the queue is keeping is an effect", () => {
       gate.resolve();
       expect(await operating).toMatchObject(outcome);
       const requested = one.events.filter(({ type }) => type === "escalation.requested");
-      expect(requested.map((event) => [event.outcome, event.reason ?? []].flat().join(" "))).toStrictEqual(trail);
+      expect(requested.map((event) => [event.outcome, event.reason ?? []].flat().join(" "))).toStrictEqual(auditLog);
       expect([listenersOf(caller.signal), vi.getTimerCount()]).toStrictEqual([0, 0]);
     });
   }
@@ -339,7 +339,7 @@ for (const row of [
     end: (one: World) => one.kernel.recordTurnEnd(context, { outcome: "denied", reason: "actor_mismatch" }),
   },
 ]) {
-  test(`a sink that never keeps the end of ${row.name} does not hold it for longer than a second`, async () => {
+  test(`a sink that never stores the end of ${row.name} does not hold it for longer than a second`, async () => {
     const auditErrors: AuditEvent[] = [];
     const onAuditError = (_error: unknown, event: AuditEvent): void => void auditErrors.push(event);
     const one = worldWith({ audit: silentAudit(({ type }) => type === "turn.ended"), onAuditError });

@@ -3,11 +3,11 @@ import type { GrantScope, GrantSource, VersionedGrants } from "./ports.ts";
 
 const maxScopes = 1024;
 
-/** Remembers what was made of the newest version of a scope's grants, for the scopes that were added last. */
+/** Caches a value for the newest version of a scope's grants, for the scopes that were added last. */
 export class VersionCache<T> {
   readonly #known = new Map<string, { version: string; value: T }>();
 
-  /** What was made of this version; undefined when it is another one than the newest that was added. */
+  /** The value of this version; undefined unless it is the newest version that was added. */
   get(scope: GrantScope, version: string): T | undefined {
     const known = this.#known.get(keyOf(scope));
     return known?.version === version ? known.value : undefined;
@@ -22,7 +22,7 @@ export class VersionCache<T> {
   }
 }
 
-/** Everything that a source may answer by, but for the clock and the trace: a version says what they changed. */
+/** All fields by which a source may choose grants, except the clock and the trace: grants that depend on those need another version. */
 function keyOf({ namespaceId, actor, authority, owner, purpose }: GrantScope): string {
   const names = [namespaceId, principalKey(actor), authority && principalKey(authority), principalKey(owner), purpose];
   return JSON.stringify(names);
@@ -37,6 +37,14 @@ export interface VersionedGrantSource extends GrantSource<VersionedGrants> {
 /**
  * A grant source that loads grants when their version changes, and asks for the version alone at every other call. A revocation
  * takes effect at the next call, as long as it changes the version.
+ *
+ * @example
+ * import { cachedGrants, createKernel } from "turnpike/kernel";
+ *
+ * const load = () => Promise.resolve({ version: "1", grants: [grant] });
+ * const grants = cachedGrants({ load, version: () => Promise.resolve("1") });
+ * const kernel = createKernel({ grants, audit: "none" });
+ * console.log((await kernel.reach(context)).status); // computed
  */
 export function cachedGrants(source: VersionedGrantSource): GrantSource<VersionedGrants> {
   const cache = new VersionCache<VersionedGrants>();

@@ -1,8 +1,8 @@
 import type { Escalation, PrincipalRef, ToolResult } from "../contracts/index.ts";
-import type { Question } from "../kernel/index.ts";
+import type { EscalationRef } from "../kernel/index.ts";
 
-/** The question that the kernel asked about a call instead of making it; undefined when nobody was asked. */
-export function openQuestion(result: ToolResult): Question | undefined {
+/** The escalation in a result of the kernel; undefined unless it opened one instead of making the call. */
+export function openEscalation(result: ToolResult): EscalationRef | undefined {
   if (result.status !== "denied" || result.error.code !== "approval_required") return undefined;
   const { escalationId, expiresAt } = (result.error.details ?? {}) as Record<string, unknown>;
   return typeof escalationId === "string" && typeof expiresAt === "string"
@@ -10,7 +10,7 @@ export function openQuestion(result: ToolResult): Question | undefined {
     : undefined;
 }
 
-/** What the state of a turn says while a call waits for a yes. It never says with which arguments. */
+/** The escalation that the state of a turn shows while a call waits for approval. It never has the call's arguments. */
 export function approvalEscalation(tool: string, requestedAt: string, reviewer: PrincipalRef): Escalation {
-  return { status: "pending", reason: `${tool} needs a person's yes.`, requestedAt, reviewer };
+  return { status: "pending", reason: `${tool} needs a person's approval.`, requestedAt, reviewer };
 }

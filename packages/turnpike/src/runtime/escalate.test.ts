@@ -60,7 +60,7 @@ function asking(requestedAuthority: unknown): RuntimePlugin["run"] {
 /** A runtime whose driver decides this once and then completes. */
 function decides(...decisions: readonly DriverDecision[]): RuntimePlugin {
   let place = 0;
-  const next = () => Promise.resolve(decisions[(place += 1) - 1] ?? { type: "complete" as const, output: "went on" });
+  const next = () => Promise.resolve(decisions[(place += 1) - 1] ?? { type: "complete" as const, output: "continued" });
   return standardRuntime({ open: () => Promise.resolve({ next }) });
 }
 
@@ -80,7 +80,7 @@ test("the affordance is an ordinary descriptor that a host registers", () => {
   });
 });
 
-test("an escalation is a pending question to the context's owner", async () => {
+test("an escalation is pending with the context's owner", async () => {
   const world = turnWorldOf(escalating);
   world.time.now = later;
   const result = await world.run();
@@ -292,7 +292,7 @@ describe("a driver that calls service.escalate", () => {
   });
 });
 
-test("called as a plain tool it fails, escalates nothing, and the turn goes on", async () => {
+test("called as a plain tool it fails, escalates nothing, and the turn continues", async () => {
   const world = turnWorldOf(async (_turn, host) => {
     const result = await host.invokeTool({ ...calling("call-1", "service.escalate"), arguments: { reason: "May I?" } });
     return completed([result.status, saidOf(result)]);
@@ -301,27 +301,27 @@ test("called as a plain tool it fails, escalates nothing, and the turn goes on",
   expect(world.events.some(({ type }) => type === "escalation.requested")).toBe(false);
 });
 
-describe("the queue of questions", () => {
-  /** A queue that keeps what it is handed. */
-  function keepingQueue() {
-    const kept: { context: AccessContext; escalation: Escalation }[] = [];
+describe("the queue of escalations", () => {
+  /** A queue that stores what it is handed. */
+  function recordingQueue() {
+    const stored: { context: AccessContext; escalation: Escalation }[] = [];
     const add = (context: AccessContext, escalation: Escalation): Promise<void> => {
-      kept.push({ context, escalation });
+      stored.push({ context, escalation });
       return Promise.resolve();
     };
-    return { kept, add };
+    return { stored, add };
   }
 
-  test("is handed the very question that the turn answers with, and the trusted context of that moment", async () => {
-    const queue = keepingQueue();
+  test("is handed the very escalation that the turn answers with, and the trusted context of that instant", async () => {
+    const queue = recordingQueue();
     const world = turnWorldOf(asking(ask), { escalations: queue });
     world.time.now = later;
     const result = await world.run();
     expect(result.status).toBe("escalated");
-    expect(queue.kept.map(({ escalation }) => escalation)).toStrictEqual(
+    expect(queue.stored.map(({ escalation }) => escalation)).toStrictEqual(
       "escalation" in result ? [result.escalation] : [],
     );
-    expect(queue.kept[0]?.context).toMatchObject({
+    expect(queue.stored[0]?.context).toMatchObject({
       actor: agent,
       authority: alice,
       owner: alice,
@@ -333,7 +333,7 @@ describe("the queue of questions", () => {
     });
   });
 
-  test("has kept the question before the turn answers, and after it is on the trail", async () => {
+  test("has stored the escalation before the turn answers, and after it is in the audit log", async () => {
     const { promise, resolve } = deferred<void>();
     const order: string[] = [];
     const world: TurnWorld = turnWorldOf(escalating, {
@@ -341,7 +341,7 @@ describe("the queue of questions", () => {
         async add() {
           order.push(`asked after ${world.events.at(-1)?.type}`);
           await promise;
-          order.push("kept");
+          order.push("stored");
         },
       },
     });
@@ -350,7 +350,7 @@ describe("the queue of questions", () => {
     expect(order).toStrictEqual(["asked after escalation.requested"]);
     resolve();
     await running;
-    expect(order).toStrictEqual(["asked after escalation.requested", "kept", "escalated"]);
+    expect(order).toStrictEqual(["asked after escalation.requested", "stored", "escalated"]);
   });
 
   const broken: { name: string; add: () => Promise<void> }[] = [
@@ -388,7 +388,7 @@ describe("the queue of questions", () => {
     });
   }
 
-  test("that takes no more of the actor's questions ends the turn failed, which is no fault of the queue", async () => {
+  test("that takes no more of the actor's escalations ends the turn failed, which is no fault of the queue", async () => {
     const world = turnWorldOf(asking(ask), { escalations: { add: () => Promise.resolve("full" as const) } });
     const result = await world.run();
     expect(result).toMatchObject({
@@ -396,7 +396,7 @@ describe("the queue of questions", () => {
       error: {
         code: "too_many_escalations",
         message:
-          "The actor has as many open questions as it may have: nothing more is asked until some are answered or expire.",
+          "The actor has as many open escalations as it may have: no more are opened until some are answered or expire.",
         retryable: true,
       },
     });
@@ -408,24 +408,24 @@ describe("the queue of questions", () => {
     ]);
   });
 
-  test("that keeps the question after the caller has gone ends the turn escalated, not cancelled", async () => {
+  test("that stores the escalation after the caller has gone ends the turn escalated, not cancelled", async () => {
     const caller = new AbortController();
-    const queue = keepingQueue();
+    const queue = recordingQueue();
     const world = turnWorldOf(escalating, {
       escalations: {
-        async add(...question) {
+        async add(...escalation) {
           caller.abort();
           await ticks(5);
-          return queue.add(...question);
+          return queue.add(...escalation);
         },
       },
     });
     const result = await world.run({}, { signal: caller.signal });
-    expect([result.status, queue.kept.length]).toStrictEqual(["escalated", 1]);
+    expect([result.status, queue.stored.length]).toStrictEqual(["escalated", 1]);
     expect(world.events.at(-1)).toMatchObject({ type: "turn.ended", outcome: "escalated" });
   });
 
-  test("that never answers holds the turn for a second longer than it lasts, and nobody is told to ask again", async () => {
+  test("that never answers holds the turn for a second longer than it lasts, and no caller is told to ask again", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const world = turnWorldOf(escalating, { escalations: { add: never } });
@@ -442,13 +442,13 @@ describe("the queue of questions", () => {
     { name: "a turn that completes", world: {}, run: () => Promise.resolve(completed()), said: "succeeded" },
     { name: "a turn that may not escalate", world: { grants: [runGrant, toolGrant] }, said: "tool_unavailable" },
     {
-      name: "an ask for somebody else's places",
+      name: "a request for another owner's places",
       world: {},
       run: asking({ capabilities: [capability("files", [], "read", { owner: bob })] }),
       said: "invalid_runtime_outcome",
     },
     {
-      name: "a question that cannot be put on the trail",
+      name: "an escalation that cannot be recorded",
       world: { audit: refusingAudit(({ type }) => type === "escalation.requested") },
       said: "audit_unavailable",
     },
@@ -456,15 +456,15 @@ describe("the queue of questions", () => {
   ];
   for (const { name, world, run = escalating, said } of silent) {
     test(`hears nothing of ${name}`, async () => {
-      const queue = keepingQueue();
+      const queue = recordingQueue();
       expect(saidOf(await turnWorldOf(run, { ...world, escalations: queue }).run())).toBe(said);
-      expect(queue.kept).toStrictEqual([]);
+      expect(queue.stored).toStrictEqual([]);
     });
   }
 
   test("makes no difference to a turn's answer while it works", async () => {
     const without = await turnWorldOf(asking(ask)).run();
-    const withQueue = await turnWorldOf(asking(ask), { escalations: keepingQueue() }).run();
+    const withQueue = await turnWorldOf(asking(ask), { escalations: recordingQueue() }).run();
     expect(without.status).toBe("escalated");
     expect(withQueue).toStrictEqual(without);
   });

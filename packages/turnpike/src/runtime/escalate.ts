@@ -5,8 +5,13 @@ import { defineTool, ToolError, type ToolHandler } from "../kernel/index.ts";
 export const escalationToolName = "service.escalate";
 
 /**
- * The affordance to ask the owner, as a tool a host registers. A runtime turns a call of it into the turn's outcome;
- * called as an ordinary tool it fails, because only a turn can end with a question.
+ * The tool to ask the owner, which a host registers. A runtime makes a call of it the turn's outcome. Outside of a turn a call
+ * fails, because only a turn can end with an escalation.
+ *
+ * @example
+ * import { escalationTool } from "turnpike/runtime";
+ *
+ * console.log(escalationTool().descriptor.name); // service.escalate
  */
 export function escalationTool(): ToolHandler {
   return defineTool({
@@ -21,7 +26,7 @@ export function escalationTool(): ToolHandler {
     run() {
       throw new ToolError(
         "tool_execution_failed",
-        "Only a turn can escalate, and this call is not part of one. Ask whoever gave you access.",
+        "Only a turn can escalate, and this call is not part of one. Ask the person who gave you access.",
       );
     },
   });

@@ -126,7 +126,7 @@ describe("a turn whose access is revoked ends at once", () => {
   });
 });
 
-test("a guard that fails refuses the calls; the turn goes on, and so do its steps", async () => {
+test("a guard that fails refuses the calls; the turn continues, and so do its steps", async () => {
   const world = turnWorldOf(
     async (_turn, host) => {
       const first = saidOf(await host.invokeTool(calling("call-1")));
@@ -141,7 +141,7 @@ test("a guard that fails refuses the calls; the turn goes on, and so do its step
   });
 });
 
-test("a namespace that is switched off while the turn runs takes its tools away, and the turn goes on", async () => {
+test("a namespace that is switched off while the turn runs takes its tools away, and the turn continues", async () => {
   const guard = memoryAccess();
   const world: TurnWorld = turnWorldOf(
     async (_turn, host) => {
@@ -154,7 +154,7 @@ test("a namespace that is switched off while the turn runs takes its tools away,
   expect(await world.run()).toMatchObject({ status: "succeeded", output: ["succeeded", "tool_unavailable"] });
 });
 
-test("a grant to run the agent that is revoked while the turn runs denies its calls, and the turn goes on", async () => {
+test("a grant to run the agent that is revoked while the turn runs denies its calls, and the turn continues", async () => {
   const world: TurnWorld = turnWorldOf(async (turn, host, signal) => {
     world.grants.revoke("demo", "run", "2026-01-01T11:59:00Z");
     return callsInTurn(calling("call-1"), calling("call-2"))(turn, host, signal);

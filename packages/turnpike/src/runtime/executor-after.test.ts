@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { untyped } from "../../test/deployment.ts";
 import {
+  escalateTool,
   calling,
   completed,
   dataOf,
@@ -16,7 +17,6 @@ import {
   typesOf,
 } from "../../test/turns.ts";
 import type { AuditEvent, Grant, TurnEvent, TurnResult } from "../contracts/index.ts";
-import { escalationTool } from "./escalate.ts";
 import type { RuntimeHost, RuntimeOutcome, RuntimePlugin } from "./plugin.ts";
 
 beforeEach(() => {
@@ -49,7 +49,7 @@ describe("after the end", () => {
           hosts.push(host);
           return outcome === undefined ? never() : Promise.resolve(outcome);
         },
-        { tools: [read, escalationTool()] },
+        { tools: [read, escalateTool] },
       );
       const turn = world.run({ options: { timeoutMs: 1_000 } }, { onEvent: (event) => events.push(event) });
       await vi.advanceTimersByTimeAsync(1_000);
@@ -66,7 +66,7 @@ describe("after the end", () => {
     });
   }
 
-  test("a plugin that emits in the very moment of the deadline emits nothing", async () => {
+  test("a plugin that emits at the very instant of the deadline emits nothing", async () => {
     const seen: string[] = [];
     const world = turnWorldOf((_turn, host, signal) => {
       signal.addEventListener("abort", () => {
@@ -81,7 +81,7 @@ describe("after the end", () => {
     expect(seen).toStrictEqual(["fired"]);
   });
 
-  test("a turn does not wait for a sink that never keeps its end, and its result says how it ended", async () => {
+  test("a turn does not wait for a sink that never stores its end, and its result says how it ended", async () => {
     const audit = { record: ({ type }: AuditEvent) => (type === "turn.ended" ? never() : Promise.resolve()) };
     for (const { run, status } of [
       { run: () => Promise.resolve(completed()), status: "succeeded" },
@@ -218,10 +218,10 @@ describe("every ending lets go of the timer and of the caller", () => {
     });
   }
 
-  test("a thousand turns with one signal leave no listener behind", async () => {
+  test("a hundred turns with one signal leave no listener behind", async () => {
     const caller = new AbortController();
     const world = turnWorldOf(() => Promise.resolve(completed()));
-    for (let turn = 0; turn < 1_000; turn += 1) await world.run({}, { signal: caller.signal });
+    for (let turn = 0; turn < 100; turn += 1) await world.run({}, { signal: caller.signal });
     expect(listenersOf(caller.signal)).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { alice, capability, deferred, grantOf, runAgent } from "../../test/deployment.ts";
+import { alice, capability, deferred, grantOf, runAgent, scopeOf } from "../../test/deployment.ts";
 import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
 import {
+  escalateTool,
   calling,
   completed,
   dataOf,
@@ -15,39 +16,38 @@ import {
 import type { JsonValue, ToolResult, TurnOptions } from "../contracts/index.ts";
 import type { AuditSink, Kernel, PermitStore, TurnScope } from "../kernel/index.ts";
 import { memoryPermits, memoryTurnJournal, type MemoryTurnJournal } from "../testing/index.ts";
-import { escalationTool } from "./escalate.ts";
 import { TurnPause, type TurnJournal } from "./journal.ts";
 import type { RuntimeHost, RuntimePlugin } from "./plugin.ts";
 
 const expiresAt = "2026-01-02T00:00:00Z";
 
-/** What people say of calls by their ids. Nobody has said anything of one that is asked about and not named. */
+/** Approvals and denials of calls by their ids. A call that is asked about and not named has no answer. */
 interface People {
-  /** The calls that need a yes. */
+  /** The calls that need an approval. */
   asked: readonly string[];
-  yes: Set<string>;
+  approved: Set<string>;
   /** How often the kernel was asked to make each call. */
   decisions: string[];
-  /** Nobody can be asked. */
+  /** No person can be asked. */
   isFull?: boolean;
 }
 
 function people(...asked: readonly string[]): People {
-  return { asked, yes: new Set(), decisions: [] };
+  return { asked, approved: new Set(), decisions: [] };
 }
 
-/** A kernel whose turns need a person's yes for some calls. */
-function askingKernel(kernel: Kernel, { asked, yes, decisions, isFull }: People): Kernel {
+/** A kernel whose turns need a person's approval for some calls. */
+function askingKernel(kernel: Kernel, { asked, approved, decisions, isFull }: People): Kernel {
   const invokeTool =
     (scope: TurnScope): TurnScope["invokeTool"] =>
     async (call, now, signal, options) => {
       decisions.push(call.id);
-      if (!asked.includes(call.id) || yes.has(call.id)) return scope.invokeTool(call, now, signal, options);
+      if (!asked.includes(call.id) || approved.has(call.id)) return scope.invokeTool(call, now, signal, options);
       const details = {
         requestHash: "hash",
-        ...(isFull !== true && { escalationId: `question-${call.id}`, expiresAt }),
+        ...(isFull !== true && { escalationId: `escalation-${call.id}`, expiresAt }),
       };
-      const error = { code: "approval_required", message: "A person has to say yes.", retryable: false, details };
+      const error = { code: "approval_required", message: "A person has to approve.", retryable: false, details };
       return { status: "denied", callId: call.id, tool: call.tool, completedAt: now, error };
     };
   return {
@@ -63,10 +63,10 @@ function askingKernel(kernel: Kernel, { asked, yes, decisions, isFull }: People)
 
 const escalations = () => {
   const added: string[] = [];
-  const question = { id: "question-ask", expiresAt };
+  const reference = { id: "escalation-ask", expiresAt };
   return {
     added,
-    add: (_context: unknown, { reason }: { reason: string }) => Promise.resolve((added.push(reason), question)),
+    add: (_context: unknown, { reason }: { reason: string }) => Promise.resolve((added.push(reason), reference)),
   };
 };
 
@@ -76,7 +76,7 @@ function approvalWorld(
   said: People,
   options: Parameters<typeof journalWorld>[1] & { journal?: MemoryTurnJournal } = {},
 ) {
-  const tools = options.tools ?? [...Object.values(toolsOf()), escalationTool()];
+  const tools = options.tools ?? [...Object.values(toolsOf()), escalateTool];
   const base = turnWorldOf(runtime, { ...options, tools });
   const kernel = askingKernel(base.kernel, said);
   const world = journalWorld(runtime, { ...options, tools, executor: { kernel, ...options.executor } });
@@ -92,9 +92,9 @@ const denialOf = (callId: string, code: string): ToolResult => ({
   error: { code, message: "No.", retryable: false },
 });
 const waitingOf = async (journal: MemoryTurnJournal): Promise<string[]> => {
-  const { kept } = journal.take(key);
-  const behind = kept.findLastIndex(({ kind }) => kind !== "waiting");
-  return kept.slice(behind + 1).flatMap((entry) => (entry.kind === "waiting" ? [entry.callId] : []));
+  const { stored } = journal.take(key);
+  const behind = stored.findLastIndex(({ kind }) => kind !== "waiting");
+  return stored.slice(behind + 1).flatMap((entry) => (entry.kind === "waiting" ? [entry.callId] : []));
 };
 
 const write = (id: string) => calling(id, "files.write");
@@ -103,14 +103,14 @@ const ask = {
   arguments: { reason: "May I?", requestedAuthority: { capabilities: [capability("files", ["notes"], "*")] } } as never,
 };
 
-describe("a call that needs a person's yes", () => {
+describe("a call that needs a person's approval", () => {
   const three = () =>
     drivenBy(
       () => ({ type: "tools", calls: [write("write-1"), calling("read-1"), write("write-2")] }),
       (results) => ({ type: "complete", output: outputs(results) }),
     );
 
-  test("waits while every other call of its step is done, and runs once after the yes, whatever else still waits", async () => {
+  test("waits while every other call of its step is done, and runs once after the approval, whatever else still waits", async () => {
     const { runtime, asked } = three();
     const said = people("write-1", "write-2");
     const journal = memoryTurnJournal();
@@ -120,7 +120,7 @@ describe("a call that needs a person's yes", () => {
     const first = await world.run({ options }, start);
     const escalation = {
       status: "pending",
-      reason: "files.write needs a person's yes.",
+      reason: "files.write needs a person's approval.",
       requestedAt: "2026-01-01T12:00:00Z",
       reviewer: alice,
     };
@@ -129,17 +129,17 @@ describe("a call that needs a person's yes", () => {
     expect([read.calls, tool.calls].map((calls) => calls.length)).toEqual([1, 0]);
     expect(dataOf(first, "tool.completed")).toEqual([{ callId: "read-1", tool: "files.read", status: "succeeded" }]);
     expect(await waitingOf(journal)).toEqual(["write-1", "write-2"]);
-    expect(journal.take(key).kept.at(-1)).toMatchObject({ kind: "waiting", approval: { tool: "files.write" } });
+    expect(journal.take(key).stored.at(-1)).toMatchObject({ kind: "waiting", approval: { tool: "files.write" } });
 
-    said.yes.add("write-1");
+    said.approved.add("write-1");
     world.time.now = "2026-01-01T12:05:00Z";
-    expect(await world.goOn()).toMatchObject({ status: "escalated", escalation });
+    expect(await world.resume()).toMatchObject({ status: "escalated", escalation });
     expect(tool.calls.map(({ id }) => id)).toEqual(["write-1"]);
     expect(await waitingOf(journal)).toEqual(["write-2"]);
     expect(await journal.find(key)).toMatchObject({ toolCalls: 3 });
 
-    said.yes.add("write-2");
-    const result = await world.goOn();
+    said.approved.add("write-2");
+    const result = await world.resume();
     expect(result).toMatchObject({ status: "succeeded", output: ["succeeded", "succeeded", "succeeded"] });
     expect(tool.calls.map(({ id }) => id)).toEqual(["write-1", "write-2"]);
     expect(said.decisions.filter((id) => id === "read-1")).toHaveLength(1);
@@ -154,13 +154,13 @@ describe("a call that needs a person's yes", () => {
   });
 
   for (const code of ["approval_denied", "approval_expired"])
-    test(`gets ${code} as its result, once, without another question, and is not made`, async () => {
+    test(`gets ${code} as its result, once, without another escalation, and is not made`, async () => {
       const { runtime } = three();
       const said = people("write-1");
       const world = approvalWorld(runtime, said);
       await world.run({}, start);
       world.journal.answer(key, "write-1", denialOf("write-1", code));
-      const result = await world.goOn();
+      const result = await world.resume();
       expect(result).toMatchObject({ output: [code, "succeeded", "succeeded"] });
       expect(said.decisions.filter((id) => id === "write-1")).toHaveLength(1);
       const completions = dataOf(result, "tool.completed").filter(
@@ -176,12 +176,12 @@ describe("a call that needs a person's yes", () => {
     const world = approvalWorld(runtime, said);
     await world.run({}, start);
     world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
-    await world.goOn();
+    await world.resume();
     const started = world.events.filter(({ type }) => type === "turn.started");
     expect(started.map(({ metadata }) => metadata?.["goesOn"])).toEqual([undefined, "interrupted"]);
   });
 
-  test("is denied where nobody waits: with a caller, with a runtime that cannot go on, and when nobody can be asked", async () => {
+  test("is denied where the turn cannot wait: with a caller, with a runtime that cannot resume, and when no person can be asked", async () => {
     const { runtime } = three();
     const { resumes: _none, ...forgetful } = runtime;
     const denied = { status: "succeeded", output: ["approval_required", "succeeded", "succeeded"] };
@@ -214,10 +214,10 @@ describe("a call that needs a person's yes", () => {
     const world = approvalWorld(runtime, people("write-1"));
     await world.run({}, start);
     world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
-    expect(await world.goOn()).toMatchObject({ status: "failed", error: { retryable: true } });
+    expect(await world.resume()).toMatchObject({ status: "failed", error: { retryable: true } });
   });
 
-  test("keeps its place among the calls: another one that comes first does not take it", async () => {
+  test("has its place among the calls: another one that comes first does not take it", async () => {
     const branches = (order: "early" | "late") =>
       resumable(async (_turn, host) => {
         const waits = async () => {
@@ -231,13 +231,13 @@ describe("a call that needs a person's yes", () => {
     const said = people("write-1");
     const journal = memoryTurnJournal();
     await approvalWorld(branches("early"), said, { journal }).run({ options: { maxToolCalls: 2 } }, start);
-    said.yes.add("write-1");
-    const result = await approvalWorld(branches("late"), said, { journal }).goOn();
+    said.approved.add("write-1");
+    const result = await approvalWorld(branches("late"), said, { journal }).resume();
     const over = "tool_call_limit_exceeded";
     expect(result).toMatchObject({ output: ["succeeded", "succeeded", over, over] });
   });
 
-  test("is kept as made before it is made, so that its process ending then is told and nothing runs twice", async () => {
+  test("is stored as made before it is made, so that its process ending then is told and nothing runs twice", async () => {
     const gate = deferred<void>();
     const tool = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
     const { runtime } = drivenBy(
@@ -248,10 +248,10 @@ describe("a call that needs a person's yes", () => {
     const journal = memoryTurnJournal();
     const world = approvalWorld(runtime, said, { journal, tools: [tool] });
     await world.run({}, start);
-    said.yes.add("write-1");
-    const second = world.goOn().catch((error: unknown) => error);
+    said.approved.add("write-1");
+    const second = world.resume().catch((error: unknown) => error);
     await expect.poll(() => tool.calls.length).toBe(1);
-    const third = await world.goOn();
+    const third = await world.resume();
     expect(third).toMatchObject({ output: ["tool_interrupted"] });
     gate.resolve();
     expect(await second).toBeInstanceOf(TurnPause);
@@ -272,12 +272,12 @@ describe("a call that needs a person's yes", () => {
         if (end instanceof TurnPause) isCut = true;
       };
       await run(approvalWorld(runtime, said, { ...options, through: endingAt(journal, nth) }).run({}, start));
-      for (const yes of ["write-1", "write-2"]) {
+      for (const approval of ["write-1", "write-2"]) {
         if ((await journal.find(key))?.result !== undefined) break;
-        said.yes.add(yes);
-        const pen = dyingPen(journal, nth);
-        await run(approvalWorld(runtime, said, options).run({}, { isAsync: true, pen }));
-        if ((await journal.find(key))?.result === undefined) await approvalWorld(runtime, said, options).goOn();
+        said.approved.add(approval);
+        const writer = dyingWriter(journal, nth);
+        await run(approvalWorld(runtime, said, options).run({}, { isAsync: true, writer }));
+        if ((await journal.find(key))?.result === undefined) await approvalWorld(runtime, said, options).resume();
       }
       expect((await journal.find(key))?.status).toBe("succeeded");
       expect(new Set(tool.calls.map(({ id }) => id)).size).toBe(tool.calls.length);
@@ -286,19 +286,19 @@ describe("a call that needs a person's yes", () => {
   });
 });
 
-/** The pen of the next run, whose n-th write is its last. */
-function dyingPen(journal: MemoryTurnJournal, nth: number) {
-  const pen = journal.take(key);
+/** The writer of the next run, whose n-th write is its last. */
+function dyingWriter(journal: MemoryTurnJournal, nth: number) {
+  const writer = journal.take(key);
   let writes = 0;
-  const dying: typeof pen = {
-    ...pen,
+  const dying: typeof writer = {
+    ...writer,
     write: (...args) =>
-      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+      (writes += 1) < nth ? writer.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
   };
   return dying;
 }
 
-describe("a step with a question and a call that needs a yes", () => {
+describe("a step with an escalation and a call that needs an approval", () => {
   const both = () =>
     drivenBy(
       () => ({ type: "tools", calls: [ask, write("write-1"), calling("read-1")] }),
@@ -312,7 +312,7 @@ describe("a step with a question and a call that needs a yes", () => {
     output: { answer: "approved" },
   };
 
-  for (const row of ["the answer first", "the yes first"])
+  for (const row of ["the answer first", "the approval first"])
     test(`waits for both at once, and asks neither twice: ${row}`, async () => {
       const { runtime } = both();
       const said = people("write-1");
@@ -322,22 +322,22 @@ describe("a step with a question and a call that needs a yes", () => {
       expect(await waitingOf(world.journal)).toEqual(["write-1", "ask"]);
       const answer = async () => {
         // The run that waits is the last one of the journal's.
-        await world.goOn();
+        await world.resume();
         world.journal.answer(key, "ask", answered);
       };
       if (row === "the answer first") await answer();
-      else said.yes.add("write-1");
-      expect(await world.goOn()).toMatchObject({ status: "escalated" });
+      else said.approved.add("write-1");
+      expect(await world.resume()).toMatchObject({ status: "escalated" });
       expect(await waitingOf(world.journal)).toEqual(row === "the answer first" ? ["write-1"] : ["ask"]);
-      if (row === "the answer first") said.yes.add("write-1");
+      if (row === "the answer first") said.approved.add("write-1");
       else await answer();
-      expect(await world.goOn()).toMatchObject({ output: ["succeeded", "succeeded", "succeeded"] });
+      expect(await world.resume()).toMatchObject({ output: ["succeeded", "succeeded", "succeeded"] });
       expect(queue.added).toEqual(["May I?"]);
       expect(world.events.filter(({ type }) => type === "escalation.requested")).toHaveLength(1);
       await expectSound(world.journal);
     });
 
-  test("asks its question when every other call of the step has ended, or waits as well", async () => {
+  test("opens its escalation when every other call of the step has ended, or waits as well", async () => {
     const { runtime } = both();
     const queue = escalations();
     const asked: string[][] = [];
@@ -348,12 +348,12 @@ describe("a step with a question and a call that needs a yes", () => {
         return "read";
       },
     });
-    const tools = [read, toolOf("files.write", { readWrite: "write" }), escalationTool()];
+    const tools = [read, toolOf("files.write", { readWrite: "write" }), escalateTool];
     await approvalWorld(runtime, people("write-1"), { escalations: queue, tools }).run({}, start);
     expect([...asked, queue.added]).toEqual([[], ["May I?"]]);
   });
 
-  test("ends escalated when nobody could tell it the answer to its question", async () => {
+  test("ends escalated when the answer to its escalation could not reach it", async () => {
     const { runtime } = both();
     const world = approvalWorld(runtime, people("write-1"));
     expect(await world.run({}, start)).toMatchObject({ status: "escalated", escalation: { reason: "May I?" } });
@@ -361,17 +361,17 @@ describe("a step with a question and a call that needs a yes", () => {
   });
 });
 
-describe("a run ends with its questions once nothing else is under way", () => {
-  /** What a plugin had done when its run ended with a question, and that it goes on to its end. */
-  const ranUntilQuestion = async (run: (host: RuntimeHost, note: (what: string) => void) => Promise<JsonValue>) => {
+describe("a run ends with its escalations once nothing else is under way", () => {
+  /** What a plugin had done when its run ended with an escalation, and that it resumes and ends. */
+  const ranUntilEscalation = async (run: (host: RuntimeHost, note: (what: string) => void) => Promise<JsonValue>) => {
     const said = people("write-1");
     const done: string[] = [];
     const runtime = resumable(async (_turn, host) => completed(await run(host, (what) => done.push(what))));
     const world = approvalWorld(runtime, said);
     expect(await world.run({}, start)).toMatchObject({ status: "escalated" });
     const before = [...done];
-    said.yes.add("write-1");
-    const result = await world.goOn();
+    said.approved.add("write-1");
+    const result = await world.resume();
     expect(result.status).toBe("succeeded");
     await expectSound(world.journal);
     return { before, result };
@@ -383,11 +383,11 @@ describe("a run ends with its questions once nothing else is under way", () => {
 
   const rows: {
     name: string;
-    run: Parameters<typeof ranUntilQuestion>[0];
+    run: Parameters<typeof ranUntilEscalation>[0];
     before: string[];
   }[] = [
     {
-      name: "calls one after the other: what comes behind the question waits",
+      name: "calls one after the other: what comes behind the escalation waits",
       run: async (host, note) => {
         note(saidOf(await host.invokeTool(calling("read-1"))));
         note(saidOf(await host.invokeTool(write("write-1"))));
@@ -443,11 +443,11 @@ describe("a run ends with its questions once nothing else is under way", () => {
   ];
   for (const { name, run, before } of rows)
     test(name, async () => {
-      expect((await ranUntilQuestion(run)).before).toEqual(before);
+      expect((await ranUntilEscalation(run)).before).toEqual(before);
     });
 
-  test("what was said beside the question is not said again", async () => {
-    const { result } = await ranUntilQuestion(async (host) => {
+  test("what was said beside the escalation is not said again", async () => {
+    const { result } = await ranUntilEscalation(async (host) => {
       const branch = async () => {
         host.emit({ type: "begun", data: 1 });
         await host.invokeTool(calling("read-1"));
@@ -462,14 +462,14 @@ describe("a run ends with its questions once nothing else is under way", () => {
   });
 
   for (const row of [
-    { name: "a new call", goOn: (host: RuntimeHost) => host.invokeTool(calling("read-2")) },
-    { name: "a new step", goOn: (host: RuntimeHost) => host.step("think", () => 1) },
+    { name: "a new call", resume: (host: RuntimeHost) => host.invokeTool(calling("read-2")) },
+    { name: "a new step", resume: (host: RuntimeHost) => host.step("think", () => 1) },
   ])
-    test(`what a branch said is not said again because another goes on with ${row.name}`, async () => {
+    test(`what a branch said is not said again because another resumes with ${row.name}`, async () => {
       const runtime = resumable(async (_turn, host) => {
         const waiting = async () => {
           await host.invokeTool(write("write-1"));
-          await row.goOn(host);
+          await row.resume(host);
         };
         const talking = async () => {
           await host.invokeTool(calling("read-1"));
@@ -481,10 +481,10 @@ describe("a run ends with its questions once nothing else is under way", () => {
       const world = approvalWorld(runtime, people("write-1"));
       await world.run({}, start);
       world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
-      expect(dataOf(await world.goOn(), "runtime.event")).toEqual([{ type: "read", data: 1 }]);
+      expect(dataOf(await world.resume(), "runtime.event")).toEqual([{ type: "read", data: 1 }]);
     });
 
-  test("a no is said of the call that waited, not of another one under its id", async () => {
+  test("a denial is said of the call that waited, not of another one under its id", async () => {
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [write("write-1"), write("write-1")] }),
       (results) => ({ type: "complete", output: outputs(results) }),
@@ -492,7 +492,7 @@ describe("a run ends with its questions once nothing else is under way", () => {
     const world = approvalWorld(runtime, people("write-1"));
     await world.run({}, start);
     world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
-    const result = await world.goOn();
+    const result = await world.resume();
     expect(result).toMatchObject({ output: ["approval_denied", "duplicate_call_id"] });
     const codes = dataOf(result, "tool.completed").map((data) => (data as { code?: string }).code);
     expect(codes).toEqual(["duplicate_call_id", "approval_denied"]);
@@ -521,29 +521,29 @@ describe("a run ends with its questions once nothing else is under way", () => {
       return completed();
     });
     const journal = memoryTurnJournal();
-    /** The plugin wakes up while its questions are being kept. */
+    /** The plugin wakes up while its escalations are being stored. */
     const waking: TurnJournal = {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const pen: typeof begun.pen = {
-          ...begun.pen,
+        const writer: typeof begun.writer = {
+          ...begun.writer,
           async write(entries, progress) {
             if (entries.some(({ kind }) => kind === "waiting")) {
               gate.resolve();
               await expect.poll(() => late.length).toBe(3);
             }
-            await begun.pen.write(entries, progress);
+            await begun.writer.write(entries, progress);
           },
         };
-        return { kind: "begun", pen };
+        return { kind: "begun", writer };
       },
     };
     const world = approvalWorld(runtime, people("write-1"), { journal, through: waking });
     expect(await world.run({}, start)).toMatchObject({ status: "escalated" });
     expect(new Set(late)).toEqual(new Set(["The turn waits for a person: this run of it is over."]));
-    expect(journal.take(key).kept.at(-1)?.kind).toBe("waiting");
+    expect(journal.take(key).stored.at(-1)?.kind).toBe("waiting");
   });
 
   test("a turn that is cancelled while it waits ends cancelled, and its call is not made", async () => {
@@ -553,12 +553,12 @@ describe("a run ends with its questions once nothing else is under way", () => {
     const world = approvalWorld(runtime, said, { tools: [tool] });
     await world.run({}, start);
     expect(await world.journal.cancel(key)).toMatchObject({ status: "running" });
-    said.yes.add("write-1");
-    expect(await world.goOn()).toMatchObject({ status: "cancelled" });
+    said.approved.add("write-1");
+    expect(await world.resume()).toMatchObject({ status: "cancelled" });
     expect(tool.calls).toEqual([]);
   });
 
-  test("a run that is to pause waits instead when only questions are left", async () => {
+  test("a run that is to pause waits instead when only escalations are left", async () => {
     const journal = memoryTurnJournal();
     const pausing = new AbortController();
     const pausable: TurnJournal = {
@@ -566,15 +566,15 @@ describe("a run ends with its questions once nothing else is under way", () => {
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const pen: typeof begun.pen = {
-          ...begun.pen,
+        const writer: typeof begun.writer = {
+          ...begun.writer,
           pauses: pausing.signal,
           async write(entries, progress) {
             if (entries.some(({ kind }) => kind === "asked")) pausing.abort(new TurnPause("The host stops."));
-            await begun.pen.write(entries, progress);
+            await begun.writer.write(entries, progress);
           },
         };
-        return { kind: "begun", pen };
+        return { kind: "begun", writer };
       },
     };
     const runtime = resumable(async (_turn, host) => completed(saidOf(await host.invokeTool(write("write-1")))));
@@ -592,7 +592,7 @@ describe("with the kernel and people who answer", () => {
   const writing = (id: string, line: string) => ({ ...write(id), arguments: { line } });
   const at = "2026-01-01T12:00:00Z";
 
-  test("a call runs under its permit once, an equal one needs another yes, and neither is asked about twice", async () => {
+  test("a call runs under its permit once, an equal one needs another approval, and neither is asked about twice", async () => {
     const { read, write: tool } = toolsOf();
     const permits = memoryPermits();
     const { runtime } = drivenBy(
@@ -608,14 +608,14 @@ describe("with the kernel and people who answer", () => {
     expect([permits.asked.length, read.calls.length, tool.calls.length]).toEqual([2, 1, 0]);
     expect(await waitingOf(world.journal)).toEqual(["write-1", "write-2", "write-3"]);
 
-    permits.approve("question-1", { by: "bob", at });
-    expect(await world.goOn()).toMatchObject({ status: "escalated" });
+    permits.approve("escalation-1", { by: "bob", at });
+    expect(await world.resume()).toMatchObject({ status: "escalated" });
     expect(idsOf()).toEqual(["write-1"]);
-    expect(permits.asked.map(({ id }) => id)).toEqual(["question-1", "question-2", "question-3"]);
+    expect(permits.asked.map(({ id }) => id)).toEqual(["escalation-1", "escalation-2", "escalation-3"]);
 
-    permits.deny("question-2", { at });
-    permits.approve("question-3", { by: "bob", at });
-    expect(await world.goOn()).toMatchObject({
+    permits.deny("escalation-2", { at });
+    permits.approve("escalation-3", { by: "bob", at });
+    expect(await world.resume()).toMatchObject({
       status: "succeeded",
       output: ["succeeded", "succeeded", "succeeded", "approval_denied"],
     });
@@ -623,7 +623,7 @@ describe("with the kernel and people who answer", () => {
     await expectSound(world.journal);
   });
 
-  test("a yes to a turn is to all that its runtime is handed, with a journal and without", async () => {
+  test("an approval of a turn covers all that its runtime is handed, with a journal and without", async () => {
     const state = { conversation: ["shall I wait?"] };
     const metadata = { mode: "careful" };
     const running = grantOf("run", { capabilities: [{ ...runAgent, approval: "each" }] });
@@ -633,14 +633,14 @@ describe("with the kernel and people who answer", () => {
       const world = worldOf(runtime, { permits, grants: [running] });
       await world.run({ state, metadata });
       expect(permits.asked[0]?.act).toMatchObject({ kind: "turn", state, metadata });
-      permits.approve("question-1", { by: "bob", at });
+      permits.approve("escalation-1", { by: "bob", at });
       const other = { state: { conversation: ["shall I pay?"] }, metadata, executionId: "turn-2" };
       expect(await world.run(other)).toMatchObject({ status: "denied", error: { code: "approval_required" } });
       expect(await world.run({ state, metadata, executionId: "turn-3" })).toMatchObject({ status: "succeeded" });
     }
   });
 
-  test("a permit does not revive a grant that was revoked before the turn went on", async () => {
+  test("a permit does not revive a grant that was revoked before the turn resumed", async () => {
     const { read, write: tool } = toolsOf();
     const permits = memoryPermits();
     const { runtime } = drivenBy(
@@ -650,20 +650,20 @@ describe("with the kernel and people who answer", () => {
     const journal = memoryTurnJournal();
     const tools = [read, tool];
     await journalWorld(runtime, { journal, permits, grants, tools }).run({}, start);
-    permits.approve("question-1", { by: "bob", at });
+    permits.approve("escalation-1", { by: "bob", at });
     const left = [runGrant, reading];
-    expect(await journalWorld(runtime, { journal, permits, grants: left, tools }).goOn()).toMatchObject({
+    expect(await journalWorld(runtime, { journal, permits, grants: left, tools }).resume()).toMatchObject({
       output: ["tool_unavailable"],
     });
     expect(tool.calls).toEqual([]);
   });
 
-  test("that somebody is asked is on the trail before they are, whatever else is kept later with the call", async () => {
+  test("that a person is asked is recorded before they are, whatever else is stored later with the call", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [write("write-1")] }));
-    /** A trail that keeps what comes with a claim later, as a host's does. */
+    /** A sink that stores what comes with a scope later, as a host's does. */
     const durable: string[] = [];
     const record: AuditSink["record"] = async ({ type }, call) => {
-      if (call?.claim === undefined) durable.push(type);
+      if (call?.writes === undefined) durable.push(type);
     };
     const permits = memoryPermits();
     let before: string[] = [];
@@ -672,15 +672,15 @@ describe("with the kernel and people who answer", () => {
       return permits.ask(context, act);
     };
     const journal = memoryTurnJournal();
-    const claiming: TurnJournal = {
+    const scoped: TurnJournal = {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        return { kind: "begun", pen: { ...begun.pen, claimFor: () => ({ is: "a claim" }) } };
+        return { kind: "begun", writer: { ...begun.writer, openScope: scopeOf } };
       },
     };
-    const world = { journal, through: claiming, permits: { ...permits, ask: askLater }, grants, audit: { record } };
+    const world = { journal, through: scoped, permits: { ...permits, ask: askLater }, grants, audit: { record } };
     await journalWorld(runtime, world).run({}, start);
     expect(before).toContain("escalation.requested");
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { deferred, fails, grantOf, later, portSecret, refusingAudit, runAgent } from "../../test/deployment.ts";
 import {
+  escalateTool,
   calling,
   callsInTurn,
   completed,
@@ -15,14 +16,13 @@ import {
   typesOf,
 } from "../../test/turns.ts";
 import { AuditEventSchema, type AuditEvent, type Grant } from "../contracts/index.ts";
-import { escalationTool } from "./escalate.ts";
 import type { RuntimeOutcome } from "./plugin.ts";
 
-function trail(events: readonly AuditEvent[]): string[] {
+function auditLog(events: readonly AuditEvent[]): string[] {
   return events.map(({ type, outcome, reason }) => [type, outcome, ...(reason ? [reason] : [])].join(" "));
 }
 
-test("the end of a turn is on the trail at the moment of its end", async () => {
+test("the end of a turn is in the audit log at the instant of its end", async () => {
   const world = turnWorldOf(() => {
     world.time.now = later;
     return Promise.resolve(completed());
@@ -31,7 +31,7 @@ test("the end of a turn is on the trail at the moment of its end", async () => {
   expect(world.events.at(-1)).toMatchObject({ type: "turn.ended", at: later });
 });
 
-describe("the trail of a turn", () => {
+describe("the audit log of a turn", () => {
   const start = ["authorization.checked allowed", "turn.started allowed"];
 
   const rows: {
@@ -39,37 +39,37 @@ describe("the trail of a turn", () => {
     outcome: RuntimeOutcome | "throws";
     grants?: Grant[];
     calls?: string[];
-    trail: string[];
+    auditLog: string[];
   }[] = [
-    { name: "succeeded", outcome: completed(), trail: [...start, "turn.ended succeeded"] },
+    { name: "succeeded", outcome: completed(), auditLog: [...start, "turn.ended succeeded"] },
     {
       name: "failed",
       outcome: { type: "fail", error: { code: "mine", message: "x" } },
-      trail: [...start, "turn.ended failed mine"],
+      auditLog: [...start, "turn.ended failed mine"],
     },
-    { name: "failed by throwing", outcome: "throws", trail: [...start, "turn.ended failed runtime_failed"] },
+    { name: "failed by throwing", outcome: "throws", auditLog: [...start, "turn.ended failed runtime_failed"] },
     {
       name: "escalated",
       outcome: { type: "escalate", reason: "May I?" },
-      trail: [...start, "authorization.checked allowed", "escalation.requested escalated", "turn.ended escalated"],
+      auditLog: [...start, "authorization.checked allowed", "escalation.requested escalated", "turn.ended escalated"],
     },
     {
       name: "failed because no escalation was offered",
       outcome: { type: "escalate", reason: "May I?" },
       grants: [runGrant, toolGrant],
-      trail: [...start, "turn.ended failed tool_unavailable"],
+      auditLog: [...start, "turn.ended failed tool_unavailable"],
     },
     {
       name: "denied",
       outcome: completed(),
       grants: [],
-      trail: ["authorization.checked denied no_matching_grant", "turn.ended denied no_matching_grant"],
+      auditLog: ["authorization.checked denied no_matching_grant", "turn.ended denied no_matching_grant"],
     },
     {
       name: "succeeded after calls, refused ones included",
       outcome: completed(),
       calls: ["files.read", "files.none"],
-      trail: [
+      auditLog: [
         ...start,
         "authorization.checked allowed",
         "tool.invoked succeeded",
@@ -78,7 +78,7 @@ describe("the trail of a turn", () => {
       ],
     },
   ];
-  for (const { name, outcome, grants, calls = [], trail: expected } of rows) {
+  for (const { name, outcome, grants, calls = [], auditLog: expected } of rows) {
     test(`of one that ${name}`, async () => {
       const world = turnWorldOf(async (_turn, host) => {
         for (const [place, tool] of calls.entries()) await host.invokeTool(calling(`call-${place}`, tool));
@@ -86,7 +86,7 @@ describe("the trail of a turn", () => {
         return outcome;
       }, grants && { grants });
       await world.run();
-      expect(trail(world.events)).toStrictEqual(expected);
+      expect(auditLog(world.events)).toStrictEqual(expected);
       for (const event of world.events) {
         expect(AuditEventSchema.safeParse(event)).toMatchObject({ success: true });
         expect(event).toMatchObject({ executionId: "turn-1", traceId: "trace-1", namespaceId: "demo" });
@@ -163,7 +163,7 @@ describe("the trail of a turn", () => {
           await host.invokeTool(calling("call-1"));
           return { type: "escalate", reason: "May I?" };
         },
-        { tools: [read, escalationTool()], audit, grants: [runGrant, toolGrant, escalationGrant] },
+        { tools: [read, escalateTool], audit, grants: [runGrant, toolGrant, escalationGrant] },
       );
       const result = await world.run();
       expect(saidOf(result)).toBe(code);
@@ -175,7 +175,7 @@ describe("the trail of a turn", () => {
     });
   }
 
-  test("after a decision that could not be recorded the plugin gets nothing done, even if it goes on", async () => {
+  test("after a decision that could not be recorded the plugin gets nothing done, even if it continues", async () => {
     const { read, write, put } = toolsOf();
     const audit = refusingAudit(({ type, tool }) => type === "authorization.checked" && tool === "files.read");
     const world = turnWorldOf(
@@ -222,14 +222,14 @@ describe("the trail of a turn", () => {
         callId: id,
         tool,
         completedAt: later,
-        error: { code: "audit_unavailable", message: "A remote service has lost its own trail." },
+        error: { code: "audit_unavailable", message: "A remote service has lost its own audit log." },
       }),
     });
     const world = turnWorldOf(callsInTurn(calling("call-1")), { tools: [own] });
     expect(await world.run()).toMatchObject({ status: "succeeded", output: ["audit_unavailable"] });
   });
 
-  test("admission is counted even when its grant is bounded and the trail then refuses the start", async () => {
+  test("admission is counted even when its grant is bounded and the audit log then refuses the start", async () => {
     const bounded = grantOf("run", { capabilities: [runAgent], constraints: { maxUses: 1 } });
     const world = turnWorldOf(() => Promise.resolve(completed()), {
       grants: [bounded],

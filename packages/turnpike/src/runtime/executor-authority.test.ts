@@ -60,7 +60,7 @@ describe("inside a turn authority only shrinks", () => {
       said: ["succeeded", "succeeded"],
     },
     {
-      name: "the grant to run the agent is revoked, and the turn goes on without its calls",
+      name: "the grant to run the agent is revoked, and the turn continues without its calls",
       between: ({ grants }) => grants.revoke("demo", "run", "2026-01-01T11:59:00Z"),
       said: ["succeeded", "no_matching_grant"],
     },
@@ -141,7 +141,7 @@ function call(tool: string): (host: RuntimeHost) => Promise<unknown> {
 }
 
 describe("retryable follows what may have happened", () => {
-  const yes: RuntimeOutcome = { type: "fail", error: { code: "mine", message: "x", retryable: true } };
+  const mayRetry: RuntimeOutcome = { type: "fail", error: { code: "mine", message: "x", retryable: true } };
   const no: RuntimeOutcome = { type: "fail", error: { code: "mine", message: "x", retryable: false } };
   const silent: RuntimeOutcome = { type: "fail", error: { code: "mine", message: "x" } };
   const broken = toolOf("files.broken", {
@@ -157,39 +157,54 @@ describe("retryable follows what may have happened", () => {
     end: RuntimeOutcome | "throws";
     retryable: boolean | undefined;
   }[] = [
-    { name: "nothing was called and the plugin says yes", end: yes, retryable: true },
+    { name: "nothing was called and the plugin says that it is retryable", end: mayRetry, retryable: true },
     { name: "nothing was called and the plugin says no", end: no, retryable: false },
     { name: "nothing was called and the plugin says nothing", end: silent, retryable: undefined },
     { name: "nothing was called and the plugin throws", end: "throws", retryable: true },
-    { name: "a read ran and the plugin says yes", act: call("files.read"), end: yes, retryable: true },
+    {
+      name: "a read ran and the plugin says that it is retryable",
+      act: call("files.read"),
+      end: mayRetry,
+      retryable: true,
+    },
     { name: "a read ran and the plugin throws", act: call("files.read"), end: "throws", retryable: true },
-    { name: "an idempotent write ran and the plugin says yes", act: call("files.put"), end: yes, retryable: true },
-    { name: "a write ran and the plugin says yes", act: call("files.write"), end: yes, retryable: false },
+    {
+      name: "an idempotent write ran and the plugin says that it is retryable",
+      act: call("files.put"),
+      end: mayRetry,
+      retryable: true,
+    },
+    {
+      name: "a write ran and the plugin says that it is retryable",
+      act: call("files.write"),
+      end: mayRetry,
+      retryable: false,
+    },
     { name: "a write ran and the plugin says nothing", act: call("files.write"), end: silent, retryable: false },
     { name: "a write ran and the plugin throws", act: call("files.write"), end: "throws", retryable: false },
     {
-      name: "a write failed in its handler and the plugin says yes",
+      name: "a write failed in its handler and the plugin says that it is retryable",
       act: call("files.broken"),
-      end: yes,
+      end: mayRetry,
       retryable: false,
     },
     {
-      name: "a write was denied by the kernel and the plugin says yes",
+      name: "a write was denied by the kernel and the plugin says that it is retryable",
       act: call("files.write"),
       grants: [runGrant, grantOf("tools", { capabilities: [capability("files", ["notes"], "read")] })],
-      end: yes,
+      end: mayRetry,
       retryable: true,
     },
     {
-      name: "a write was refused by a limit and the plugin says yes",
+      name: "a write was refused by a limit and the plugin says that it is retryable",
       act: (host) => host.invokeTool(calling("call-1", "files.write"), { step: 16 }),
-      end: yes,
+      end: mayRetry,
       retryable: true,
     },
     {
-      name: "a write of another trace was refused and the plugin says yes",
+      name: "a write of another trace was refused and the plugin says that it is retryable",
       act: (host) => host.invokeTool({ ...calling("call-1", "files.write"), traceId: "trace-2" }),
-      end: yes,
+      end: mayRetry,
       retryable: true,
     },
   ];

@@ -4,7 +4,7 @@ import {
   aborted,
   calling,
   completed,
-  keeping,
+  recordingRun,
   never,
   runGrant,
   ticks,
@@ -102,7 +102,7 @@ describe("a turn is cancelled at its deadline", () => {
     });
   }
 
-  test("and not a moment before, when the plugin returns in time", async () => {
+  test("and not an instant before, when the plugin returns in time", async () => {
     const world = turnWorldOf(() => new Promise((resolve) => setTimeout(resolve, 999, completed("in time"))));
     const turn = world.run({ options: { timeoutMs: 1_000 } });
     await vi.advanceTimersByTimeAsync(999);
@@ -152,7 +152,7 @@ describe("a turn is cancelled at its deadline", () => {
 });
 
 /** Runs a turn that escalates and aborts it after so many rounds of promises; what happened, once all is quiet. */
-async function abortedAfter(pause: number): Promise<{ status: string; trail: string[] }> {
+async function abortedAfter(pause: number): Promise<{ status: string; auditLog: string[] }> {
   const caller = new AbortController();
   const requestedAuthority = { capabilities: runGrant.capabilities };
   const world = turnWorldOf(() => Promise.resolve({ type: "escalate", reason: "May I?", requestedAuthority }));
@@ -163,13 +163,13 @@ async function abortedAfter(pause: number): Promise<{ status: string; trail: str
   // The id of the ask is hashed outside of the event loop: wait for a hash that was begun after it.
   await crypto.subtle.digest("SHA-256", new Uint8Array(1024));
   await new Promise((resolve) => setImmediate(resolve));
-  return { status, trail: world.events.map(({ type }) => type) };
+  return { status, auditLog: world.events.map(({ type }) => type) };
 }
 
 describe("a caller that aborts", () => {
   test("before the turn starts: cancelled, nothing is consumed and nothing runs", async () => {
     const bounded = grantOf("run", { capabilities: [runAgent], constraints: { maxUses: 1 } });
-    const { run, given } = keeping();
+    const { run, given } = recordingRun();
     const world = turnWorldOf(run, { grants: [bounded] });
     const result = await world.run({}, { signal: AbortSignal.abort() });
     expect(result).toMatchObject(cancelled);
@@ -183,7 +183,7 @@ describe("a caller that aborts", () => {
 
   test("while grants load: cancelled, and grants that come late admit nothing", async () => {
     const grants = deferred<Grant[]>();
-    const { run, given } = keeping();
+    const { run, given } = recordingRun();
     const caller = new AbortController();
     const world = turnWorldOf(run, { source: { load: () => grants.promise } });
     const turn = world.run({}, { signal: caller.signal });
@@ -248,7 +248,7 @@ describe("a caller that aborts", () => {
     expect(audit.events.at(-1)).toMatchObject({ type: "turn.ended", outcome: "succeeded" });
   });
 
-  test("while the decision to escalate is recorded: cancelled, and no escalation is on the trail", async () => {
+  test("while the decision to escalate is recorded: cancelled, and no escalation is in the audit log", async () => {
     const caller = new AbortController();
     const audit = slowAudit(({ action }) => action === "request");
     const world = turnWorldOf(() => Promise.resolve({ type: "escalate", reason: "May I?" }), { audit });
@@ -261,22 +261,22 @@ describe("a caller that aborts", () => {
     expect(audit.events.map(({ type }) => type)).not.toContain("escalation.requested");
   });
 
-  test("at any point: a turn that has ended on the trail does not start on it afterwards", async () => {
+  test("at any point: a turn that has ended in the audit log does not start there afterwards", async () => {
     vi.useRealTimers();
     const startedAfterEnd: number[] = [];
     for (let pause = 0; pause < 60; pause += 1) {
-      const { trail } = await abortedAfter(pause);
-      if (trail.indexOf("turn.started") > trail.indexOf("turn.ended")) startedAfterEnd.push(pause);
+      const { auditLog } = await abortedAfter(pause);
+      if (auditLog.indexOf("turn.started") > auditLog.indexOf("turn.ended")) startedAfterEnd.push(pause);
     }
     expect(startedAfterEnd).toStrictEqual([]);
   });
 
-  test("at any point: a turn that is cancelled leaves no escalation on the trail after its end", async () => {
+  test("at any point: a turn that is cancelled leaves no escalation in the audit log after its end", async () => {
     vi.useRealTimers();
     const escalatedAfterEnd: number[] = [];
     for (let pause = 0; pause < 60; pause += 1) {
-      const { status, trail } = await abortedAfter(pause);
-      if (status === "cancelled" && trail.indexOf("escalation.requested") > trail.indexOf("turn.ended"))
+      const { status, auditLog } = await abortedAfter(pause);
+      if (status === "cancelled" && auditLog.indexOf("escalation.requested") > auditLog.indexOf("turn.ended"))
         escalatedAfterEnd.push(pause);
     }
     expect(escalatedAfterEnd).toStrictEqual([]);

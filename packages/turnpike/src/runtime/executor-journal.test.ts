@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { agent, capability, deferred, grantOf, refusingAudit } from "../../test/deployment.ts";
+import { agent, capability, deferred, grantOf, refusingAudit, scopeOf } from "../../test/deployment.ts";
 import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
 import {
+  escalateTool,
   calling,
   completed,
   dataOf,
@@ -16,15 +17,14 @@ import {
   toolsOf,
   turnWorldOf,
   typesOf,
-  withPen,
+  withWriter,
   type TurnTool,
   type TurnWorldOptions,
 } from "../../test/turns.ts";
 import type { Grant, JsonValue, TurnEvent, TurnResult } from "../contracts/index.ts";
-import type { AccessGuard, AuditSink, GrantSource } from "../kernel/index.ts";
-import { escalationTool } from "./escalate.ts";
+import type { AccessGuard, AuditSink, GrantSource, WriteScope } from "../kernel/index.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
-import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
+import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type RunWriter } from "./journal.ts";
 import type { RuntimePlugin } from "./plugin.ts";
 import { standardRuntime, type TurnDriver } from "./standard.ts";
 
@@ -41,10 +41,10 @@ async function interrupted(
 }
 
 async function entriesOf(journal: MemoryTurnJournal): Promise<readonly JournalEntry[]> {
-  return journal.take(key).kept;
+  return journal.take(key).stored;
 }
 
-describe("a turn whose process ends with the n-th write goes on", () => {
+describe("a turn whose process ends with the n-th write is resumed", () => {
   const two = () =>
     drivenBy(
       () => ({
@@ -63,20 +63,20 @@ describe("a turn whose process ends with the n-th write goes on", () => {
     const usage = memoryUsage();
     const grants = [{ ...runGrant, constraints: { maxUses: 1 } }, toolGrant];
     const { journal, isPaused } = await interrupted(runtime, nth, { tools, usage, grants });
-    const kept = isPaused ? await entriesOf(journal) : [];
-    const decided = kept.filter(({ kind }) => kind === "step").length;
+    const stored = isPaused ? await entriesOf(journal) : [];
+    const decided = stored.filter(({ kind }) => kind === "step").length;
     const before = asked.length;
-    // A journal that keeps no decisions cannot know of a use that was taken just before the end.
-    const isKnown = kept.some(({ kind }) => kind === "admitted");
+    // A journal that stores no decisions cannot know of a use that was taken just before the end.
+    const isKnown = stored.some(({ kind }) => kind === "admitted");
     const next = journalWorld(runtime, { tools, usage: isKnown ? usage : memoryUsage(), grants, journal });
-    if (isPaused) await next.goOn();
+    if (isPaused) await next.resume();
     await expectSound(journal);
     const askedNext = asked.slice(before)[0] ?? decided;
     const { status } = (await journal.find(key)) ?? {};
     return { isPaused, status, decided, askedNext, written: write.calls.map(({ id }) => id) };
   };
 
-  test("asks for no decision twice that is kept, and runs nothing twice that is not safe to run again", async () => {
+  test("asks for no decision twice that is stored, and runs nothing twice that is not safe to run again", async () => {
     const ends = [await endedAt(1)];
     while (ends.at(-1)?.isPaused === true) ends.push(await endedAt(ends.length + 1));
     expect(ends.length).toBeGreaterThan(8);
@@ -97,14 +97,14 @@ describe("a turn whose process ends with the n-th write goes on", () => {
       const { write } = toolsOf();
       const cut = await interrupted(runtime, nth, { tools: [write] });
       ({ isPaused } = cut);
-      if (isPaused) await journalWorld(runtime, { tools: [write], journal: cut.journal }).goOn();
+      if (isPaused) await journalWorld(runtime, { tools: [write], journal: cut.journal }).resume();
       const { result } = (await cut.journal.find(key)) ?? {};
       retries.push(result?.status === "failed" ? result.error.retryable : result?.status);
     }
     expect(new Set(retries)).toEqual(new Set([false]));
   });
 
-  test("gives the driver `tool_interrupted` for a call of which nobody knows, and says that it may have happened", async () => {
+  test("gives the driver `tool_interrupted` for a call whose outcome is unknown, and says that it may have happened", async () => {
     const gate = deferred<void>();
     const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "done") });
     const seen: JsonValue[] = [];
@@ -120,7 +120,7 @@ describe("a turn whose process ends with the n-th write goes on", () => {
     const running = first.run({}, { isAsync: true }).catch(() => {});
     await expect.poll(() => write.calls.length).toBe(1);
     const next = journalWorld(runtime, { tools: [write], journal });
-    const result = await next.goOn();
+    const result = await next.resume();
     gate.resolve();
     await running;
     expect(write.calls).toHaveLength(1);
@@ -143,7 +143,7 @@ describe("a turn whose process ends with the n-th write goes on", () => {
         .run({}, { isAsync: true })
         .catch(() => {});
       await expect.poll(() => one.calls.length).toBe(1);
-      const result = await journalWorld(runtime, { tools: [one], journal }).goOn();
+      const result = await journalWorld(runtime, { tools: [one], journal }).resume();
       expect(result.status).toBe("succeeded");
       expect(one.calls.map(({ id }) => id)).toEqual(["call-1", "call-1"]);
       expect(dataOf(result, "tool.requested")).toHaveLength(1);
@@ -151,39 +151,39 @@ describe("a turn whose process ends with the n-th write goes on", () => {
     });
 });
 
-describe("what is kept, and when", () => {
-  test("a decision and its call are kept before the tool runs, and its result before the driver is asked", async () => {
+describe("what is stored, and when", () => {
+  test("a decision and its call are stored before the tool runs, and its result before the driver is asked", async () => {
     const journal = memoryTurnJournal();
     const seen: string[][] = [];
     const read = toolOf("files.read", {
       work() {
-        seen.push(keptKinds());
+        seen.push(storedKinds());
         return Promise.resolve("read");
       },
     });
-    let kept: JournalEntry[] = [];
-    const keptKinds = () => kept.map(({ kind }) => kind).filter((kind) => kind !== "event");
+    let stored: JournalEntry[] = [];
+    const storedKinds = () => stored.map(({ kind }) => kind).filter((kind) => kind !== "event");
     const watching: TurnJournal = {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const pen: TurnPen = {
-          ...begun.pen,
-          async write(entries, progress, claims) {
+        const writer: RunWriter = {
+          ...begun.writer,
+          async write(entries, progress, closed) {
             // A disk takes its time.
             await new Promise((resolve) => setTimeout(resolve, 5));
-            await begun.pen.write(entries, progress, claims);
-            kept = [...kept, ...entries];
+            await begun.writer.write(entries, progress, closed);
+            stored = [...stored, ...entries];
           },
         };
-        return { kind: "begun", pen };
+        return { kind: "begun", writer };
       },
     };
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [calling("call-1")] }),
       () => {
-        seen.push(keptKinds());
+        seen.push(storedKinds());
         return { type: "complete", output: "done" };
       },
     );
@@ -192,34 +192,34 @@ describe("what is kept, and when", () => {
       ["admitted", "step", "call"],
       ["admitted", "step", "call", "result"],
     ]);
-    expect(kept.at(-1)?.kind).toBe("ended");
+    expect(stored.at(-1)?.kind).toBe("ended");
   });
 
-  test("a decision is durable before a call is claimed because of it, and a step before anything follows it", async () => {
+  test("a decision is durable before the scope of a call is opened because of it, and a step before anything follows it", async () => {
     const journal = memoryTurnJournal();
-    let kept: JournalEntry[] = [];
-    const claimed: boolean[] = [];
-    const hasStep = (): boolean => kept.some(({ kind }) => kind === "step");
-    const claiming: TurnJournal = {
+    let stored: JournalEntry[] = [];
+    const opened: boolean[] = [];
+    const hasStep = (): boolean => stored.some(({ kind }) => kind === "step");
+    const scoped: TurnJournal = {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const claimFor = (entry?: JournalEntry): object => {
-          if (entry?.kind === "call") claimed.push(hasStep());
-          return {};
+        const openScope: RunWriter["openScope"] = (entry) => {
+          if (entry?.kind === "call") opened.push(hasStep());
+          return scopeOf();
         };
-        const write: TurnPen["write"] = async (entries, progress) => {
+        const write: RunWriter["write"] = async (entries, progress) => {
           await new Promise((resolve) => setTimeout(resolve, 5));
-          await begun.pen.write(entries, progress);
-          kept = [...kept, ...entries];
+          await begun.writer.write(entries, progress);
+          stored = [...stored, ...entries];
         };
-        return { kind: "begun", pen: { ...begun.pen, claimFor, write } };
+        return { kind: "begun", writer: { ...begun.writer, openScope, write } };
       },
     };
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
-    await journalWorld(runtime, { journal, through: claiming }).run();
-    expect(claimed).toEqual([true]);
+    await journalWorld(runtime, { journal, through: scoped }).run();
+    expect(opened).toEqual([true]);
   });
 
   test("behind a write that failed nothing is written, also if it could be", async () => {
@@ -231,18 +231,18 @@ describe("what is kept, and when", () => {
         async begin(turn, call) {
           const begun = await journal.begin(turn, call);
           if (begun.kind === "known") return begun;
-          const { pen } = begun;
-          const write: TurnPen["write"] = (...args) =>
-            (writes += 1) === nth ? Promise.reject(new Error("full")) : pen.write(...args);
-          return { kind: "begun", pen: { ...pen, write } };
+          const { writer } = begun;
+          const write: RunWriter["write"] = (...args) =>
+            (writes += 1) === nth ? Promise.reject(new Error("full")) : writer.write(...args);
+          return { kind: "begun", writer: { ...writer, write } };
         },
       };
       const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
-      // A turn with its caller has a result all the same, which must not stand behind a gap.
+      // A turn with its caller has a result all the same, which must not follow a gap.
       const world = journalWorld(runtime, { journal, through: failingOnce });
       expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
       expect(writes).toBe(nth);
-      // The operator learns that the admission or the end is not kept; the runtime did nothing wrong.
+      // The operator learns that the admission or the end is not stored; the runtime did nothing wrong.
       expect(world.turnErrors).toHaveLength(nth === 1 ? 2 : 1);
     }
   });
@@ -250,25 +250,25 @@ describe("what is kept, and when", () => {
   for (const { name, kind, why } of [
     { name: "what it was admitted with", kind: "admitted", why: "audit_unavailable" },
     { name: "a decision", kind: "step", why: "audit_unavailable" },
-    { name: "its end", kind: "ended", why: "its end is not kept" },
+    { name: "its end", kind: "ended", why: "its end is not stored" },
   ])
-    test(`an asynchronous turn of which ${name} cannot be kept goes on later, and its host is told why`, async () => {
+    test(`an asynchronous turn of which ${name} cannot be stored resumes later, and its host is told why`, async () => {
       const full = new Error("full");
       const closed: unknown[] = [];
       const journal = memoryTurnJournal();
-      const through = withPen(journal, (pen) => ({
+      const through = withWriter(journal, (writer) => ({
         write: (entries, ...more) =>
-          entries.some((entry) => entry.kind === kind) ? Promise.reject(full) : pen.write(entries, ...more),
+          entries.some((entry) => entry.kind === kind) ? Promise.reject(full) : writer.write(entries, ...more),
         close: (pause) => closed.push(pause),
       }));
       const world = journalWorld(drivenBy().runtime, { journal, through });
       const pause = await world.run({}, { isAsync: true }).catch((error: unknown) => error);
       expect(pause).toBeInstanceOf(TurnPause);
-      expect(pause).toMatchObject({ message: `The turn cannot go on now: ${why}.`, cause: full });
+      expect(pause).toMatchObject({ message: `The turn cannot continue now: ${why}.`, cause: full });
       expect(closed).toEqual([pause]);
     });
 
-  test("an event is shown once it is kept, and none when it is not", async () => {
+  test("an event is shown once it is stored, and none when it is not", async () => {
     const shown: string[] = [];
     const journal = memoryTurnJournal();
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
@@ -305,41 +305,46 @@ describe("what is kept, and when", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("without a journal no turn goes on without its caller", async () => {
+  test("without a journal no turn runs without its caller", async () => {
     await expect(turnWorldOf(drivenBy().runtime).run({}, { isAsync: true })).rejects.toThrow("needs a journal");
   });
 
-  test("a claim is made with each call and kept with what follows it, and with the admission and the end", async () => {
+  test("a scope is opened for each call and closed with what follows it, and with the admission and the end", async () => {
     const journal = memoryTurnJournal();
     const joined: string[][] = [];
+    const opened = new Map<WriteScope | undefined, JournalEntry[]>();
     const alone: string[] = [];
-    const claiming: TurnJournal = {
+    const scoped: TurnJournal = {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const { pen } = begun;
-        const claimFor = (entry?: JournalEntry) => [entry].filter((one) => one !== undefined);
-        const write: TurnPen["write"] = (entries, progress, claims = []) => {
-          const claimed = claims.flat() as JournalEntry[];
-          const kinds = [...claimed, ...entries].map(({ kind }) => kind);
-          if (claims.length > 0) joined.push(kinds);
-          else alone.push(...kinds);
-          return pen.write([...claimed, ...entries], progress);
+        const { writer } = begun;
+        const openScope: RunWriter["openScope"] = (entry) => {
+          const scope = scopeOf();
+          opened.set(scope, entry === undefined ? [] : [entry]);
+          return scope;
         };
-        return { kind: "begun", pen: { ...pen, claimFor, write } };
+        const write: RunWriter["write"] = (entries, progress, closed = []) => {
+          const first = closed.flatMap((scope) => opened.get(scope) ?? []);
+          const kinds = [...first, ...entries].map(({ kind }) => kind);
+          if (closed.length > 0) joined.push(kinds);
+          else alone.push(...kinds);
+          return writer.write([...first, ...entries], progress);
+        };
+        return { kind: "begun", writer: { ...writer, openScope, write } };
       },
     };
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const recorded: string[] = [];
     const audit: AuditSink = {
       record({ type }, call) {
-        const claimed = (call?.claim as JournalEntry[] | undefined)?.map(({ kind }) => kind) ?? ["unclaimed"];
-        recorded.push([type, ...claimed].join(" "));
+        const begun = opened.get(call?.writes)?.map(({ kind }) => kind) ?? ["without a scope"];
+        recorded.push([type, ...begun].join(" "));
         return Promise.resolve();
       },
     };
-    await journalWorld(runtime, { journal, through: claiming, audit }).run();
+    await journalWorld(runtime, { journal, through: scoped, audit }).run();
     expect(joined).toEqual([
       ["admitting", "admitted", "event"],
       ["call", "result", "event"],
@@ -355,7 +360,7 @@ describe("what is kept, and when", () => {
     ]);
   });
 
-  test("a runtime that goes on calling after something could not be kept is refused everything", async () => {
+  test("a runtime that continues to call after something could not be stored is refused everything", async () => {
     const { write } = toolsOf();
     const journal = memoryTurnJournal();
     const said: string[] = [];
@@ -385,7 +390,7 @@ describe("what is kept, and when", () => {
     expect(await once.run()).toMatchObject({ status: "failed", error: { code: "runtime_failed" } });
   });
 
-  test("a turn with a caller that cannot be kept fails instead of doing what nobody would know of", async () => {
+  test("a turn with a caller that cannot be stored fails instead of doing what no record would show", async () => {
     const { write } = toolsOf();
     const journal = memoryTurnJournal();
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("write-1", "files.write")] }));
@@ -395,7 +400,7 @@ describe("what is kept, and when", () => {
     expect(write.calls).toHaveLength(0);
   });
 
-  test("a turn with a caller whose question cannot be recorded says that it cannot be tried again", async () => {
+  test("a turn with a caller whose escalation cannot be recorded says that it cannot be tried again", async () => {
     const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
     const audit = refusingAudit(({ type }) => type === "escalation.requested");
     const world = journalWorld(runtime, { audit });
@@ -407,7 +412,7 @@ describe("what is kept, and when", () => {
     ["admission", false],
     ["first call", true],
   ] as const)
-    test(`a turn with a caller whose ${name} cannot be recorded keeps its id, and says that it cannot be tried again`, async () => {
+    test(`a turn with a caller whose ${name} cannot be recorded holds its id, and says that it cannot be tried again`, async () => {
       const journal = memoryTurnJournal();
       const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
       const audit = refusingAudit(
@@ -421,13 +426,13 @@ describe("what is kept, and when", () => {
 
   for (const row of [
     {
-      name: "is another run's when it ends is not told an end that nobody will find",
+      name: "is another run's when it ends is not told an end that is stored nowhere",
       refusal: new TurnPause("Another run has this turn."),
       told: { status: "failed", error: { code: "audit_unavailable", retryable: false } },
       last: { type: "turn.failed", data: { code: "audit_unavailable" } },
     },
     {
-      name: "has an end that the journal goes on trying to keep is told it",
+      name: "has an end that the journal continues trying to store is told it",
       refusal: new Error("The disk is full."),
       told: { status: "succeeded" },
       last: { type: "turn.completed", data: {} },
@@ -440,12 +445,12 @@ describe("what is kept, and when", () => {
         async begin(turn, call) {
           const begun = await journal.begin(turn, call);
           if (begun.kind !== "begun") return begun;
-          const { pen } = begun;
-          const write: TurnPen["write"] = async (entries, ...more) => {
+          const { writer } = begun;
+          const write: RunWriter["write"] = async (entries, ...more) => {
             if (entries.some(({ kind }) => kind === "ended")) throw row.refusal;
-            return pen.write(entries, ...more);
+            return writer.write(entries, ...more);
           };
-          return { ...begun, pen: { ...pen, write } };
+          return { ...begun, writer: { ...writer, write } };
         },
       };
       const shown: TurnEvent[] = [];
@@ -476,7 +481,7 @@ describe("what is kept, and when", () => {
         ...journal,
         async begin(turn, call) {
           const begun = await journal.begin(turn, call);
-          return begun.kind === "begun" ? { ...begun, pen: { ...begun.pen, stop: stopping.signal } } : begun;
+          return begun.kind === "begun" ? { ...begun, writer: { ...begun.writer, stop: stopping.signal } } : begun;
         },
       };
       const runtime = resumable(() => {
@@ -487,17 +492,51 @@ describe("what is kept, and when", () => {
     });
 });
 
-describe("a turn that cannot go on", () => {
+describe("a turn that cannot resume", () => {
   test("ends as interrupted when it was not asynchronous", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const journal = memoryTurnJournal();
     await journalWorld(runtime, { journal, through: endingAt(journal, 3) }).run();
     const next = journalWorld(runtime, { journal });
-    expect(await next.goOn()).toMatchObject({ status: "failed", error: { code: "turn_interrupted" } });
+    expect(await next.resume()).toMatchObject({ status: "failed", error: { code: "turn_interrupted" } });
     expect(next.events.filter(({ type }) => type === "turn.ended")).toMatchObject([
       { outcome: "failed", reason: "turn_interrupted" },
     ]);
     await expectSound(journal);
+  });
+
+  test("ends as interrupted when its journal has an entry of a kind that is not known, and does nothing again", async () => {
+    const { journal } = await interrupted(
+      resumable(async (_turn, host) => completed((await host.invokeTool(calling("call-1"))).status)),
+      3,
+    );
+    const newer = journal.take(key);
+    await newer.write([{ kind: "reserved", callId: "call-1" } as unknown as JournalEntry], newer.progress);
+    let ran = 0;
+    const world = journalWorld(
+      resumable(() => {
+        ran += 1;
+        return Promise.resolve(completed());
+      }),
+      { journal },
+    );
+    expect(await world.resume()).toMatchObject({
+      status: "failed",
+      error: { code: "turn_interrupted", retryable: false },
+    });
+    expect(ran).toBe(0);
+    await expectSound(journal);
+  });
+
+  test("ends as interrupted when its journal has lost a part, and calls nothing again", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const { journal } = await interrupted(runtime, 3);
+    const next = journalWorld(runtime, { journal });
+    expect(await next.resume({ isIncomplete: true })).toMatchObject({
+      status: "failed",
+      error: { code: "turn_interrupted" },
+    });
+    expect(next.events.filter(({ type }) => type.startsWith("tool."))).toEqual([]);
   });
 
   const plain = pluginOf(() => Promise.resolve(completed()));
@@ -512,7 +551,7 @@ describe("a turn that cannot go on", () => {
       runtime: { ...plain, resumes: () => false, manifest: { id: "test", version: "8" } },
       now: { id: "test", version: "8" },
     },
-    { name: "a runtime that goes on with nothing", runtime: plain, now: { id: "test", version: "7" } },
+    { name: "a runtime that cannot resume", runtime: plain, now: { id: "test", version: "7" } },
     {
       name: "a runtime that cannot say",
       runtime: {
@@ -530,7 +569,7 @@ describe("a turn that cannot go on", () => {
         resumable(async (_turn, host) => completed((await host.invokeTool(calling("call-1"))).status)),
         3,
       );
-      const result = await journalWorld(runtime, { journal }).goOn();
+      const result = await journalWorld(runtime, { journal }).resume();
       expect(result).toMatchObject({
         status: "failed",
         error: { code: "turn_interrupted" },
@@ -538,12 +577,12 @@ describe("a turn that cannot go on", () => {
       });
     });
 
-  test("goes on later when its grants cannot be read now", async () => {
+  test("resumes later when its grants cannot be read now", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const { journal } = await interrupted(runtime, 3);
     const source = { load: () => Promise.reject(new Error("out")) };
-    await expect(journalWorld(runtime, { journal, source }).goOn()).rejects.toBeInstanceOf(TurnPause);
-    expect((await journalWorld(runtime, { journal }).goOn()).status).toBe("succeeded");
+    await expect(journalWorld(runtime, { journal, source }).resume()).rejects.toBeInstanceOf(TurnPause);
+    expect((await journalWorld(runtime, { journal }).resume()).status).toBe("succeeded");
   });
 });
 
@@ -567,17 +606,17 @@ describe("stopping", () => {
     expect(await running).toMatchObject({ status: "cancelled", error: { code: "turn_cancelled" } });
   });
 
-  test("a turn that was cancelled while nobody ran it ends as cancelled, and asks nobody", async () => {
+  test("a turn that was cancelled while no run had it ends as cancelled, and asks no one", async () => {
     const { runtime, asked } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const { journal } = await interrupted(runtime, 3);
     await journal.cancel(key);
     const before = asked.length;
-    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ status: "cancelled" });
+    expect(await journalWorld(runtime, { journal }).resume()).toMatchObject({ status: "cancelled" });
     expect(asked).toHaveLength(before);
     await expectSound(journal);
   });
 
-  test("a turn that is cancelled while nobody runs it may not be tried again once it may have had an effect", async () => {
+  test("a turn that is cancelled while no run has it may not be tried again once it may have had an effect", async () => {
     for (const [tool, retryable] of [
       ["files.read", true],
       ["files.write", false],
@@ -592,11 +631,11 @@ describe("stopping", () => {
       await expect(running).rejects.toBeInstanceOf(TurnPause);
       await world.journal.cancel(key);
       const next = journalWorld(runtime, { ...options, journal: world.journal });
-      expect(await next.goOn()).toMatchObject({ status: "cancelled", error: { code: "turn_cancelled", retryable } });
+      expect(await next.resume()).toMatchObject({ status: "cancelled", error: { code: "turn_cancelled", retryable } });
     }
   });
 
-  test("a run that is to pause ends the calls on their way, makes no further one, and goes on behind them", async () => {
+  test("a run that is to pause ends the calls on their way, makes no further one, and resumes behind them", async () => {
     const pausing = new AbortController();
     const gate = deferred<void>();
     const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
@@ -610,7 +649,7 @@ describe("stopping", () => {
       ...journal,
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
-        return begun.kind === "known" ? begun : { kind: "begun", pen: { ...begun.pen, pauses: pausing.signal } };
+        return begun.kind === "known" ? begun : { kind: "begun", writer: { ...begun.writer, pauses: pausing.signal } };
       },
     };
     const world = journalWorld(runtime, { tools: [write], journal, through: pausable });
@@ -620,12 +659,12 @@ describe("stopping", () => {
     gate.resolve();
     await expect(running).rejects.toBe(pausing.signal.reason);
     expect(asked).toEqual([0]);
-    expect(await journalWorld(runtime, { tools: [write], journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(await journalWorld(runtime, { tools: [write], journal }).resume()).toMatchObject({ output: ["succeeded"] });
     expect(write.calls.map(({ id }) => id)).toEqual(["write-1", "write-2"]);
     await expectSound(journal);
   });
 
-  test("a run that is to pause while a call is being kept does not make it, and the next one does", async () => {
+  test("a run that is to pause while a call is being stored does not make it, and the next one does", async () => {
     const pausing = new AbortController();
     const read = toolOf("files.read");
     const { runtime } = drivenBy(
@@ -638,24 +677,24 @@ describe("stopping", () => {
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         if (begun.kind === "known") return begun;
-        const write: TurnPen["write"] = async (entries, ...rest) => {
-          await begun.pen.write(entries, ...rest);
+        const write: RunWriter["write"] = async (entries, ...rest) => {
+          await begun.writer.write(entries, ...rest);
           if (entries.some(({ kind }) => kind === "call")) pausing.abort(new TurnPause("The host stops."));
         };
-        return { kind: "begun", pen: { ...begun.pen, write, pauses: pausing.signal } };
+        return { kind: "begun", writer: { ...begun.writer, write, pauses: pausing.signal } };
       },
     };
     const first = journalWorld(runtime, { tools: [read], journal, through: pausable });
     await expect(first.run({}, { isAsync: true })).rejects.toThrow("The host stops.");
     expect(read.calls).toEqual([]);
-    expect(await journalWorld(runtime, { tools: [read], journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(await journalWorld(runtime, { tools: [read], journal }).resume()).toMatchObject({ output: ["succeeded"] });
     expect(read.calls).toHaveLength(1);
   });
 
   test("a run that is to pause and has its outcome ends with that", async () => {
     const pausing = new AbortController();
     const journal = memoryTurnJournal();
-    const through = withPen(journal, () => ({ pauses: pausing.signal }));
+    const through = withWriter(journal, () => ({ pauses: pausing.signal }));
     const runtime = resumable(() => {
       pausing.abort(new TurnPause("The host stops."));
       return Promise.resolve(completed());
@@ -664,7 +703,7 @@ describe("stopping", () => {
     expect(await world.run({}, { isAsync: true })).toMatchObject({ status: "succeeded" });
   });
 
-  test("a turn with a caller does not pause, nor does one that could not go on afterwards", async () => {
+  test("a turn with a caller does not pause, nor does one that could not resume afterwards", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const { resumes: _none, ...forgetful } = runtime;
     const journal = memoryTurnJournal();
@@ -673,7 +712,7 @@ describe("stopping", () => {
       async begin(turn, call) {
         const begun = await journal.begin(turn, call);
         const pauses = AbortSignal.abort(new TurnPause("The host stops."));
-        return begun.kind === "known" ? begun : { kind: "begun", pen: { ...begun.pen, pauses } };
+        return begun.kind === "known" ? begun : { kind: "begun", writer: { ...begun.writer, pauses } };
       },
     };
     expect(await journalWorld(runtime, { journal, through: pausable }).run()).toMatchObject({ status: "succeeded" });
@@ -694,33 +733,33 @@ describe("stopping", () => {
     expect((await world.journal.find(key))?.status).toBe("running");
   });
 
-  test("the time in which it ran counts over all its runs, and the time in which nobody ran it does not", async () => {
+  test("the time in which it ran counts over all its runs, and the time in which no run had it does not", async () => {
     const { runtime } = hanging();
     const journal = memoryTurnJournal();
     const world = journalWorld(runtime, { journal, through: endingAt(journal, 2) });
     await world.run({}, { isAsync: true }).catch(() => {});
-    const pen = journal.take(key);
-    const nearlyOver = { ...pen, progress: { ...pen.progress, ranMs: pen.turn.limits.timeoutMs - 30 } };
+    const writer = journal.take(key);
+    const nearlyOver = { ...writer, progress: { ...writer.progress, ranMs: writer.turn.limits.timeoutMs - 30 } };
     const next = journalWorld(runtime, { journal });
-    expect(await next.run({}, { isAsync: true, pen: nearlyOver })).toMatchObject({ status: "cancelled" });
+    expect(await next.run({}, { isAsync: true, writer: nearlyOver })).toMatchObject({ status: "cancelled" });
   });
 });
 
-test("the time that a turn has run is counted once, however often it is kept", async () => {
+test("the time that a turn has run is counted once, however often it is stored", async () => {
   const journal = memoryTurnJournal();
-  const kept: number[] = [];
-  /** A pen that says how far the turn has come, now. */
-  const moving = (pen: TurnPen): TurnPen => {
-    let { progress } = pen;
+  const stored: number[] = [];
+  /** A writer that says how far the turn has come, now. */
+  const moving = (writer: RunWriter): RunWriter => {
+    let { progress } = writer;
     return {
-      ...pen,
+      ...writer,
       get progress() {
         return progress;
       },
-      write(entries, reached, claims) {
-        kept.push(reached.ranMs);
+      write(entries, reached, closed) {
+        stored.push(reached.ranMs);
         progress = { ...reached, ranMs: 100_000 };
-        return pen.write(entries, progress, claims);
+        return writer.write(entries, progress, closed);
       },
     };
   };
@@ -728,36 +767,36 @@ test("the time that a turn has run is counted once, however often it is kept", a
     ...journal,
     async begin(turn, call) {
       const begun = await journal.begin(turn, call);
-      return begun.kind === "known" ? begun : { kind: "begun", pen: moving(begun.pen) };
+      return begun.kind === "known" ? begun : { kind: "begun", writer: moving(begun.writer) };
     },
   };
   const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
   await journalWorld(runtime, { journal, through }).run({}, { isAsync: true });
-  expect(kept.length).toBeGreaterThan(2);
-  expect(Math.max(...kept)).toBeLessThan(100_000);
+  expect(stored.length).toBeGreaterThan(2);
+  expect(Math.max(...stored)).toBeLessThan(100_000);
 });
 
-describe("going on is an admission that can only shrink", () => {
+describe("resuming is an admission that can only shrink", () => {
   const other = grantOf("more", { capabilities: [capability("files", ["notes"], "*")] });
   const reading = () =>
     drivenBy(
       () => ({ type: "tools", calls: [calling("call-1")] }),
       (results) => ({ type: "complete", output: outputs(results) }),
     );
-  /** Ends while its first decision is not kept: everything is still to come. */
+  /** Ends while its first decision is not stored: everything is still to come. */
   const atFirstStep = 2;
 
   test("what was revoked meanwhile is gone", async () => {
     const { runtime } = reading();
     const { journal } = await interrupted(runtime, atFirstStep);
-    const result = await journalWorld(runtime, { journal, grants: [runGrant, escalationGrant] }).goOn();
+    const result = await journalWorld(runtime, { journal, grants: [runGrant, escalationGrant] }).resume();
     expect(result).toMatchObject({ status: "succeeded", output: ["tool_unavailable"] });
   });
 
   test("what was issued meanwhile is not there", async () => {
     const { runtime } = reading();
     const { journal } = await interrupted(runtime, atFirstStep, { grants: [runGrant] });
-    const result = await journalWorld(runtime, { journal, grants: [runGrant, other] }).goOn();
+    const result = await journalWorld(runtime, { journal, grants: [runGrant, other] }).resume();
     expect(result).toMatchObject({ status: "succeeded", output: ["tool_unavailable"] });
   });
 
@@ -770,7 +809,7 @@ describe("going on is an admission that can only shrink", () => {
       const journal = memoryTurnJournal();
       const first = journalWorld(runtime, { journal, through: endingAt(journal, atFirstStep) });
       await first.run({ context: { enabledToolNamespaces: [...then] } }, { isAsync: true }).catch(() => {});
-      const result = await journalWorld(runtime, { journal }).goOn({
+      const result = await journalWorld(runtime, { journal }).resume({
         context: { context: { enabledToolNamespaces: [...now] } },
       });
       expect(result).toMatchObject({ output: ["tool_unavailable"] });
@@ -790,43 +829,43 @@ describe("going on is an admission that can only shrink", () => {
     );
     const next = journalWorld(two.runtime, { journal });
     next.time.now = "2026-01-01T12:30:00Z";
-    expect(await next.goOn()).toMatchObject({
+    expect(await next.resume()).toMatchObject({
       startedAt: "2026-01-01T12:00:00Z",
       completedAt: "2026-01-01T12:30:00Z",
       output: ["succeeded", "tool_call_limit_exceeded"],
     });
   });
 
-  test("the grant that admitted it has to stand", async () => {
+  test("the grant that admitted it has to be valid", async () => {
     const { runtime, asked } = reading();
     const { journal } = await interrupted(runtime, atFirstStep);
     const before = asked.length;
     const next = journalWorld(runtime, { journal, grants: [toolGrant] });
-    expect(await next.goOn()).toMatchObject({ status: "denied", error: { code: "no_matching_grant" } });
+    expect(await next.resume()).toMatchObject({ status: "denied", error: { code: "no_matching_grant" } });
     expect(asked).toHaveLength(before);
     expect(next.events[0]).toMatchObject({ type: "authorization.checked", outcome: "denied" });
   });
 
-  test("it takes no second use, and its admission is on the trail", async () => {
+  test("it takes no second use, and its admission is in the audit log", async () => {
     const { runtime } = reading();
     const usage = memoryUsage();
     const grants = [{ ...runGrant, constraints: { maxUses: 1 } }, toolGrant];
     const { journal } = await interrupted(runtime, atFirstStep, { usage, grants });
     expect(await usage.used("demo", "run")).toBe(1);
     const next = journalWorld(runtime, { journal, usage, grants });
-    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await next.resume()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
     expect(await usage.used("demo", "run")).toBe(1);
     expect(next.events[0]).toMatchObject({ type: "turn.started", metadata: { goesOn: "interrupted" } });
   });
 
-  test("it goes on later when nobody can say whether its access stands", async () => {
+  test("it resumes later when the guard cannot say whether its access is active", async () => {
     const { runtime } = reading();
     const { journal } = await interrupted(runtime, atFirstStep);
     const access = { check: () => Promise.reject(new Error("out")) };
-    await expect(journalWorld(runtime, { journal, access }).goOn()).rejects.toBeInstanceOf(TurnPause);
+    await expect(journalWorld(runtime, { journal, access }).resume()).rejects.toBeInstanceOf(TurnPause);
   });
 
-  test("it goes on later when the chain of the grant that admitted it cannot be read now", async () => {
+  test("it resumes later when the chain of the grant that admitted it cannot be read now", async () => {
     const { runtime } = reading();
     const parent = { ...runGrant, id: "parent", subject: runGrant.issuer, constraints: { delegationDepth: 1 } };
     const grants = [{ ...runGrant, parentId: "parent" }, toolGrant];
@@ -834,14 +873,14 @@ describe("going on is an admission that can only shrink", () => {
     const whole = sourceWith(() => Promise.resolve(parent));
     const { journal } = await interrupted(runtime, atFirstStep, { source: whole });
     const out = sourceWith(() => Promise.reject(new Error("out")));
-    await expect(journalWorld(runtime, { journal, source: out }).goOn()).rejects.toBeInstanceOf(TurnPause);
-    expect(await journalWorld(runtime, { journal, source: whole }).goOn()).toMatchObject({ status: "succeeded" });
+    await expect(journalWorld(runtime, { journal, source: out }).resume()).rejects.toBeInstanceOf(TurnPause);
+    expect(await journalWorld(runtime, { journal, source: whole }).resume()).toMatchObject({ status: "succeeded" });
   });
 
   test("ended in the middle of its admission it takes no second use, by a grant whose chain holds", async () => {
     const { runtime } = reading();
     const usage = memoryUsage();
-    const broken = { ...runGrant, id: "broken", parentId: "nobody's", constraints: { maxUses: 1 } };
+    const broken = { ...runGrant, id: "broken", parentId: "missing", constraints: { maxUses: 1 } };
     const once = { ...runGrant, constraints: { maxUses: 1 } };
     const journal = memoryTurnJournal();
     const grants = [broken, once, toolGrant];
@@ -849,10 +888,10 @@ describe("going on is an admission that can only shrink", () => {
       .run({}, { isAsync: true })
       .catch(() => {});
     expect(await usage.used("demo", "run")).toBe(1);
-    const pen = journal.take(key);
-    await pen.write([{ kind: "admitting" }], pen.progress);
+    const writer = journal.take(key);
+    await writer.write([{ kind: "admitting" }], writer.progress);
     const next = journalWorld(runtime, { journal, usage, grants });
-    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await next.resume()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
     expect(await usage.used("demo", "run")).toBe(1);
   });
 
@@ -868,11 +907,11 @@ describe("going on is an admission that can only shrink", () => {
       await journalWorld(runtime, { journal, through: endingAt(journal, 1), grants })
         .run({ context }, { isAsync: true })
         .catch(() => {});
-      const pen = journal.take(key);
-      await pen.write([{ kind: "admitting" }], pen.progress);
+      const writer = journal.take(key);
+      await writer.write([{ kind: "admitting" }], writer.progress);
       const next = journalWorld(runtime, { journal, grants, executor: { clock: () => "2026-01-01T14:00:00Z" } });
       const now = { now: "2026-01-01T14:00:00Z", enabledToolNamespaces: ["files"] };
-      expect(await next.goOn({ context: { context: now } })).toMatchObject({ output: ["tool_unavailable"] });
+      expect(await next.resume({ context: { context: now } })).toMatchObject({ output: ["tool_unavailable"] });
     }
   });
 
@@ -883,15 +922,15 @@ describe("going on is an admission that can only shrink", () => {
     access.revoke({ namespaceId: "demo", actor: agent });
     const before = asked.length;
     const next = journalWorld(runtime, { journal, access });
-    expect(await next.goOn()).toMatchObject({ status: "denied", error: { code: "credential_revoked" } });
+    expect(await next.resume()).toMatchObject({ status: "denied", error: { code: "credential_revoked" } });
     expect(asked).toHaveLength(before);
   });
 });
 
 describe("asking a person", () => {
   const wanted = { reason: "May I?", requestedAuthority: { capabilities: [capability("files", ["notes"], "*")] } };
-  const question = { id: "question-1", expiresAt: "2026-01-02T00:00:00Z" };
-  const escalations = { add: () => Promise.resolve(question) };
+  const reference = { id: "escalation-1", expiresAt: "2026-01-02T00:00:00Z" };
+  const escalations = { add: () => Promise.resolve(reference) };
   const ask = { ...calling("ask-1", "service.escalate"), arguments: wanted as never };
   const asking = () =>
     drivenBy(
@@ -906,12 +945,12 @@ describe("asking a person", () => {
     completedAt: "2026-01-01T12:00:00Z",
     output: { answer: "approved" },
   } as const;
-  const worldTools = (): { read: TurnTool; tools: [TurnTool, ReturnType<typeof escalationTool>] } => {
+  const worldTools = (): { read: TurnTool; tools: [TurnTool, typeof escalateTool] } => {
     const read = toolOf("files.read");
-    return { read, tools: [read, escalationTool()] };
+    return { read, tools: [read, escalateTool] };
   };
 
-  test("waits, with everything else of the step done, and goes on with the answer and what it grants", async () => {
+  test("waits, with everything else of the step done, and resumes with the answer and what it grants", async () => {
     const { runtime, asked } = asking();
     const { read, tools } = worldTools();
     const journal = memoryTurnJournal();
@@ -924,7 +963,7 @@ describe("asking a person", () => {
 
     journal.answer(key, "ask-1", approved);
     const next = journalWorld(runtime, { journal, escalations, tools, grants: [runGrant, escalationGrant, toolGrant] });
-    const result = await next.goOn();
+    const result = await next.resume();
     expect(result).toMatchObject({ status: "succeeded", output: ["succeeded"] });
     expect(asked).toEqual([0, 1, 2]);
     expect(read.calls.map(({ id, arguments: args }) => [id, args])).toEqual([
@@ -940,7 +979,7 @@ describe("asking a person", () => {
     await expectSound(journal);
   });
 
-  test("calls that were made beside a question end, and are kept, before the turn waits", async () => {
+  test("calls that were made beside an escalation end, and are stored, before the turn waits", async () => {
     const gate = deferred<void>();
     const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
     const runtime = resumable(async (_turn, host) => {
@@ -948,13 +987,13 @@ describe("asking a person", () => {
       return completed(results.map(saidOf));
     });
     const journal = memoryTurnJournal();
-    const tools = [write, escalationTool()];
+    const tools = [write, escalateTool];
     const running = journalWorld(runtime, { journal, escalations, tools }).run({}, { isAsync: true });
     await expect.poll(() => write.calls.length).toBe(1);
     setTimeout(gate.resolve, 20);
     await running;
     journal.answer(key, "ask-1", approved);
-    const result = await journalWorld(runtime, { journal, escalations, tools }).goOn();
+    const result = await journalWorld(runtime, { journal, escalations, tools }).resume();
     expect(result).toMatchObject({ output: ["succeeded", "succeeded"] });
     expect(write.calls).toHaveLength(1);
   });
@@ -974,7 +1013,7 @@ describe("asking a person", () => {
       status: "denied",
       error: { code: "escalation_denied", message: "No." },
     } as never);
-    expect(await world.goOn()).toMatchObject({ output: ["escalation_denied"] });
+    expect(await world.resume()).toMatchObject({ output: ["escalation_denied"] });
   });
 
   test("an answer takes no second use of the grant that admitted it, and needs one that admits it", async () => {
@@ -994,13 +1033,13 @@ describe("asking a person", () => {
         { isAsync: true },
       );
       journal.answer(key, "ask-1", approved);
-      const result = await journalWorld(runtime, { journal, escalations, usage, grants }).goOn();
+      const result = await journalWorld(runtime, { journal, escalations, usage, grants }).resume();
       expect(saidOf(result)).toBe(said);
       expect(await usage.used("demo", "again")).toBe(uses);
     }
   });
 
-  test("goes on later when the use of the grant that admits it after an answer cannot be counted now", async () => {
+  test("resumes later when the use of the grant that admits it after an answer cannot be counted now", async () => {
     const { runtime } = asking();
     const journal = memoryTurnJournal();
     const again = { ...runGrant, id: "again", constraints: { maxUses: 1 } };
@@ -1014,40 +1053,40 @@ describe("asking a person", () => {
       grants: after ?? [],
       usage: { used: out, consume: out },
     });
-    await expect(next.goOn()).rejects.toBeInstanceOf(TurnPause);
-    expect(await journalWorld(runtime, { journal, escalations, grants: after ?? [] }).goOn()).toMatchObject({
+    await expect(next.resume()).rejects.toBeInstanceOf(TurnPause);
+    expect(await journalWorld(runtime, { journal, escalations, grants: after ?? [] }).resume()).toMatchObject({
       status: "succeeded",
     });
   });
 
-  test("a question that the gate denies is denied, as any other call", async () => {
+  test("an escalation that the gate denies is denied, as any other call", async () => {
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [ask] }),
       (results) => ({ type: "complete", output: results.flatMap((one) => [one.status, saidOf(one)]) }),
     );
     const usage = memoryUsage();
     const grants = [runGrant, { ...escalationGrant, constraints: { maxUses: 1 } }];
-    const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
-    /** Somebody else has the last use by the time of the call. */
+    const unasked = { add: () => Promise.reject(new Error("It was asked.")) };
+    /** Another caller has the last use by the time of the call. */
     const access: AccessGuard = {
       async check({ enabledToolNamespaces }) {
         await usage.consume("demo", escalationGrant.id, 1);
-        return { stands: true, enabledToolNamespaces };
+        return { isActive: true, enabledToolNamespaces };
       },
     };
-    const world = journalWorld(runtime, { escalations: nobody, usage, grants, access });
+    const world = journalWorld(runtime, { escalations: unasked, usage, grants, access });
     expect(await world.run({}, { isAsync: true })).toMatchObject({ output: ["denied", "grant_exhausted"] });
   });
 
   for (const type of ["authorization.checked", "escalation.requested"])
-    test(`a turn whose question cannot be recorded as ${type} ends, and asks nobody`, async () => {
+    test(`a turn whose escalation cannot be recorded as ${type} ends, and asks no one`, async () => {
       const { runtime, asked } = drivenBy(() => ({ type: "tools", calls: [ask] }));
       let seen = 0;
       const audit = refusingAudit(
         (event) => event.type === type && (type !== "authorization.checked" || (seen += 1) > 1),
       );
-      const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
-      const world = journalWorld(runtime, { escalations: nobody, audit });
+      const unasked = { add: () => Promise.reject(new Error("It was asked.")) };
+      const world = journalWorld(runtime, { escalations: unasked, audit });
       const result = await world.run({}, { isAsync: true });
       const code = "audit_unavailable";
       expect(result).toMatchObject({ status: "failed", error: { code } });
@@ -1064,22 +1103,22 @@ describe("asking a person", () => {
     const world = { escalations, tools, usage };
     await journalWorld(runtime, { ...world, journal, grants: [runGrant, escalationGrant] }).run({}, { isAsync: true });
     journal.answer(key, "ask-1", approved);
-    /** As the host's: the entry is kept together with the use, and then the process ends. */
+    /** As the host's: the entry is stored together with the use, and then the process ends. */
     const taken = journal.take(key);
     const begun: (JournalEntry | undefined)[] = [];
-    const dying: TurnPen = {
+    const dying: RunWriter = {
       ...taken,
-      claimFor: (entry) => void begun.push(entry),
+      openScope: (entry) => void begun.push(entry),
       write: () => Promise.reject(new TurnPause("The process has ended.")),
     };
     const next = journalWorld(runtime, { ...world, journal, grants: [again, toolGrant, escalationGrant] });
-    await expect(next.run({}, { isAsync: true, pen: dying })).rejects.toBeInstanceOf(TurnPause);
+    await expect(next.run({}, { isAsync: true, writer: dying })).rejects.toBeInstanceOf(TurnPause);
     expect(await usage.used("demo", "again")).toBe(1);
     await taken.write(
       begun.flatMap((entry) => entry ?? []),
       taken.progress,
     );
-    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await next.resume()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
     expect(await usage.used("demo", "again")).toBe(1);
   });
 
@@ -1091,7 +1130,7 @@ describe("asking a person", () => {
     expect(await journal.find({ ...key, executionId })).toMatchObject({ status: "waiting" });
   });
 
-  test("ends escalated, as ever, with a caller, without a queue that can be asked, and with a runtime that cannot go on", async () => {
+  test("ends escalated, as ever, with a caller, without a queue that can be asked, and with a runtime that cannot resume", async () => {
     const { runtime } = asking();
     expect(await journalWorld(runtime, { escalations }).run()).toMatchObject({ status: "escalated" });
     const unanswerable = journalWorld(runtime);
@@ -1103,7 +1142,7 @@ describe("asking a person", () => {
     expect((await forgetful.journal.find(key))?.status).toBe("escalated");
   });
 
-  test("a question that is not taken is a result of its call", async () => {
+  test("an escalation that is not taken is a result of its call", async () => {
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [ask] }),
       (results) => ({ type: "complete", output: outputs(results) }),
@@ -1153,7 +1192,7 @@ test("a session recalls no decision that it has just made", async () => {
   expect(recalled).toEqual([]);
 });
 
-test("a session that remembers nothing goes on with the decisions that are kept", async () => {
+test("a session that remembers nothing resumes with the decisions that are stored", async () => {
   let asked = 0;
   const driver: TurnDriver = {
     resumes: () => true,
@@ -1168,11 +1207,11 @@ test("a session that remembers nothing goes on with the decisions that are kept"
   };
   const runtime = standardRuntime(driver);
   const { journal } = await interrupted(runtime, 4);
-  expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+  expect(await journalWorld(runtime, { journal }).resume()).toMatchObject({ output: ["succeeded"] });
   expect(asked).toBe(2);
 });
 
-test("a decision that is as deep as JSON may be is kept, and is given again as it was", async () => {
+test("a decision that is as deep as JSON may be is stored, and is given again as it was", async () => {
   let deep: JsonValue = "end";
   for (let level = 0; level < 63; level += 1) deep = [deep];
   const call = { ...calling("call-1"), arguments: { deep } };
@@ -1185,7 +1224,7 @@ test("a decision that is as deep as JSON may be is kept, and is given again as i
   const { runtime, asked } = driver();
   const { read } = toolsOf();
   const { journal } = await interrupted(runtime, 4, { tools: [read] });
-  expect(await journalWorld(runtime, { journal, tools: [read] }).goOn()).toMatchObject({
+  expect(await journalWorld(runtime, { journal, tools: [read] }).resume()).toMatchObject({
     status: "succeeded",
     output: [deep],
   });
@@ -1211,7 +1250,7 @@ describe("a runtime without a driver", () => {
       isWhole = !isPaused;
       const result = isWhole
         ? (await journal.find(key))?.result
-        : await journalWorld(runtime, { tools: [write], journal }).goOn();
+        : await journalWorld(runtime, { tools: [write], journal }).resume();
       expect(result).toMatchObject({ status: "succeeded" });
       expect(write.calls.length).toBeLessThanOrEqual(1);
       expect(dataOf(result as TurnResult, "runtime.event")).toMatchObject([
@@ -1224,7 +1263,7 @@ describe("a runtime without a driver", () => {
     expect(made).toBe(1);
   });
 
-  test("may name parts in the value of a step that are not there, which are not kept", async () => {
+  test("may name parts in the value of a step that are not there, which are not stored", async () => {
     const values = [{ a: undefined, b: null, c: [{ d: undefined, e: 1 }] }, null, "text"];
     const runtime = resumable(async (_turn, host) => {
       for (const [place, value] of values.entries()) await host.step(`step-${place}`, () => value as never);
@@ -1232,9 +1271,9 @@ describe("a runtime without a driver", () => {
     });
     const atItsEnd = 5;
     const { journal } = await interrupted(runtime, atItsEnd);
-    const kept = (await entriesOf(journal)).filter((entry) => entry.kind === "step");
-    expect(kept.map(({ value }) => value)).toStrictEqual([{ b: null, c: [{ e: 1 }] }, null, "text"]);
-    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ status: "succeeded" });
+    const stored = (await entriesOf(journal)).filter((entry) => entry.kind === "step");
+    expect(stored.map(({ value }) => value)).toStrictEqual([{ b: null, c: [{ e: 1 }] }, null, "text"]);
+    expect(await journalWorld(runtime, { journal }).resume()).toMatchObject({ status: "succeeded" });
   });
 
   test("that says something else when it is run again has said both", async () => {
@@ -1245,7 +1284,7 @@ describe("a runtime without a driver", () => {
     });
     const { journal } = await interrupted(runtime, 3);
     word = "second";
-    const result = await journalWorld(runtime, { journal }).goOn();
+    const result = await journalWorld(runtime, { journal }).resume();
     expect(dataOf(result, "runtime.event")).toMatchObject([{ type: "first" }, { type: "second" }]);
     await expectSound(journal);
   });
@@ -1294,7 +1333,7 @@ describe("a runtime without a driver", () => {
     });
     const { journal } = await interrupted(runtime, 5);
     tool = "files.put";
-    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({
+    expect(await journalWorld(runtime, { journal }).resume()).toMatchObject({
       status: "failed",
       error: { code: "runtime_failed" },
     });
@@ -1319,7 +1358,7 @@ describe("a runtime without a driver", () => {
       isWhole = !isPaused;
       const result = isWhole
         ? (await journal.find(key))?.result
-        : await journalWorld(runtime, { ...options, journal }).goOn();
+        : await journalWorld(runtime, { ...options, journal }).resume();
       expect(result).toMatchObject({
         output: ["succeeded", "duplicate_call_id", "tool_unavailable", "succeeded", "tool_call_limit_exceeded"],
       });

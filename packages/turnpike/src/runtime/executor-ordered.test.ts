@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { deferred } from "../../test/deployment.ts";
+import { deferred, scopeOf } from "../../test/deployment.ts";
 import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
-import { calling, completed, toolOf, withPen } from "../../test/turns.ts";
+import { calling, completed, toolOf, withWriter } from "../../test/turns.ts";
 import { memoryTurnJournal } from "../testing/index.ts";
-import { TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
+import { TurnPause, type JournalEntry, type TurnJournal, type RunWriter } from "./journal.ts";
 
-// Turns whose journal takes a write while another is on its way, and keeps them in their order.
+// Turns whose journal takes a write while another is on its way, and stores them in their order.
 
 interface SlowJournal {
   through: TurnJournal;
-  /** What the pen was asked to write or to claim, and what became durable, in that order. */
+  /** What the writer was asked to write or to open a scope for, and what became durable, in that order. */
   log: string[];
   journal: ReturnType<typeof memoryTurnJournal>;
 }
@@ -20,28 +20,28 @@ const nameOf = (entries: readonly JournalEntry[]): string =>
 /** Nothing is durable before `durable` says so for it; behind what fails, everything does. */
 function slowly(
   durable: (entries: readonly JournalEntry[]) => Promise<void>,
-  more: (pen: TurnPen, log: string[]) => Partial<TurnPen> = () => ({}),
+  more: (writer: RunWriter, log: string[]) => Partial<RunWriter> = () => ({}),
 ): SlowJournal {
   const log: string[] = [];
   const journal = memoryTurnJournal();
   let last: Promise<void> = Promise.resolve();
-  const through = withPen(journal, (pen) => ({
+  const through = withWriter(journal, (writer) => ({
     isOrdered: true,
     write(entries, progress) {
       log.push(`write ${nameOf(entries)}`);
       const isDurable = durable(entries);
       isDurable.catch(() => {});
       const before = last;
-      const keep = async (): Promise<void> => {
+      const store = async (): Promise<void> => {
         await before;
         await isDurable;
-        await pen.write(entries, progress);
-        log.push(`kept ${nameOf(entries)}`);
+        await writer.write(entries, progress);
+        log.push(`stored ${nameOf(entries)}`);
       };
-      last = keep();
+      last = store();
       return last;
     },
-    ...more(pen, log),
+    ...more(writer, log),
   }));
   return { through, journal, log };
 }
@@ -56,39 +56,39 @@ const oneCall = () =>
   );
 
 describe("a decision of the driver", () => {
-  test("is handed over before its calls are claimed, and is not waited for", async () => {
+  test("is handed over before the scopes of its calls are opened, and is not waited for", async () => {
     const slow = slowly(
       () => soon(),
-      (_pen, log) => ({
-        claimFor(entry) {
-          if (entry?.kind === "call") log.push(`claim ${entry.call.id}`);
-          return {};
+      (_writer, log) => ({
+        openScope(entry) {
+          if (entry?.kind === "call") log.push(`open ${entry.call.id}`);
+          return scopeOf();
         },
       }),
     );
     const two = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
     expect(await journalWorld(two.runtime, slow).run()).toMatchObject({ status: "succeeded" });
-    const [first, second] = [slow.log.indexOf("claim call-1"), slow.log.indexOf("claim call-2")];
+    const [first, second] = [slow.log.indexOf("open call-1"), slow.log.indexOf("open call-2")];
     const written = slow.log.indexOf("write step+tool.requested");
     expect(written).not.toBe(-1);
     expect([first > written, second > first]).toEqual([true, true]);
-    expect(slow.log.indexOf("kept step+tool.requested")).toBeGreaterThan(second);
+    expect(slow.log.indexOf("stored step+tool.requested")).toBeGreaterThan(second);
     await expectSound(slow.journal);
   });
 
-  test("is durable before its call is made, where the call cannot be claimed", async () => {
+  test("is durable before its call is made, where the writer has no scopes", async () => {
     const slow = slowly(() => soon());
     const read = toolOf("files.read", { work: () => Promise.resolve(slow.log.push("call")) });
     await journalWorld(oneCall().runtime, { ...slow, tools: [read] }).run();
     const place = slow.log.indexOf("call");
-    expect(slow.log.slice(place - 2, place)).toEqual(["kept step+tool.requested", "kept call"]);
+    expect(slow.log.slice(place - 2, place)).toEqual(["stored step+tool.requested", "stored call"]);
   });
 
-  test("is kept with the end that it comes to, both or none, which is told once they are durable", async () => {
+  test("is stored with the end that it comes to, both or none, which is told once they are durable", async () => {
     const slow = slowly(() => soon());
     const ran = await journalWorld(drivenBy().runtime, slow).run();
     expect(ran).toMatchObject({ status: "succeeded" });
-    expect(slow.log.slice(-2)).toEqual(["write step+turn.completed+ended", "kept step+turn.completed+ended"]);
+    expect(slow.log.slice(-2)).toEqual(["write step+turn.completed+ended", "stored step+turn.completed+ended"]);
   });
 
   test("is durable before a person is asked because of it", async () => {
@@ -96,8 +96,8 @@ describe("a decision of the driver", () => {
     const slow = slowly(() => soon());
     const escalations = {
       add() {
-        asked.push(slow.log.includes("kept step"));
-        return Promise.resolve({ id: "question-1", expiresAt: "2026-01-02T00:00:00Z" });
+        asked.push(slow.log.includes("stored step"));
+        return Promise.resolve({ id: "escalation-1", expiresAt: "2026-01-02T00:00:00Z" });
       },
     };
     const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
@@ -105,10 +105,10 @@ describe("a decision of the driver", () => {
     expect(asked).toEqual([true]);
   });
 
-  test("that could not be kept lets nobody be asked, and the turn fails", async () => {
+  test("that could not be stored lets no person be asked, and the turn fails", async () => {
     let asked = 0;
     const slow = slowly((entries) => (isStep(entries) ? Promise.reject(full) : soon()));
-    const add = () => Promise.resolve({ id: `question-${(asked += 1)}`, expiresAt: "2026-01-02T00:00:00Z" });
+    const add = () => Promise.resolve({ id: `escalation-${(asked += 1)}`, expiresAt: "2026-01-02T00:00:00Z" });
     const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
     expect(await journalWorld(runtime, { ...slow, escalations: { add } }).run()).toMatchObject({
       status: "failed",
@@ -117,7 +117,7 @@ describe("a decision of the driver", () => {
     expect(asked).toBe(0);
   });
 
-  test("is durable before its run pauses, so that nobody decides again", async () => {
+  test("is durable before its run pauses, so that no run decides again", async () => {
     const pausing = new AbortController();
     const slow = slowly(
       () => soon(),
@@ -132,8 +132,8 @@ describe("a decision of the driver", () => {
     );
     const first = journalWorld(runtime, slow);
     await expect(first.run({}, { isAsync: true })).rejects.toThrow("The host stops.");
-    expect(slow.log.at(-1)).toBe("kept step");
-    expect(await journalWorld(runtime, { journal: slow.journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(slow.log.at(-1)).toBe("stored step");
+    expect(await journalWorld(runtime, { journal: slow.journal }).resume()).toMatchObject({ output: ["succeeded"] });
     expect(asked).toEqual([0, 1]);
   });
 });
@@ -147,47 +147,47 @@ describe("a runtime", () => {
     ).runtime,
   });
 
-  test("that asks somebody is given nothing that is not durable", async () => {
+  test("that asks a person is given nothing that is not durable", async () => {
     const slow = slowly(() => soon());
     const { tools, runtime } = logged(slow);
     await journalWorld(runtime, { ...slow, tools }).run();
     const { log } = slow;
     expect(log.filter((_line, place) => log[place + 1] === "decides")).toEqual([
-      "kept admitted+turn.started",
-      "kept result+tool.completed",
+      "stored admitted+turn.started",
+      "stored result+tool.completed",
     ]);
   });
 
-  test("that only thinks waits before its calls, and before its end is told", async () => {
+  test("that is pure waits before its calls, and before its end is told", async () => {
     const slow = slowly(() => soon());
     const { tools, runtime } = logged(slow);
-    const thinking = { ...runtime, onlyThinks: true };
+    const thinking = { ...runtime, isPure: true };
     const ran = await journalWorld(thinking, { ...slow, tools }).run();
     expect(ran).toMatchObject({ status: "succeeded", output: ["succeeded"] });
     expect(slow.log).toEqual([
       "decides",
       "write admitted+turn.started+step+tool.requested",
       "write call",
-      "kept admitted+turn.started+step+tool.requested",
-      "kept call",
+      "stored admitted+turn.started+step+tool.requested",
+      "stored call",
       "call",
       "decides",
       "write result+tool.completed+step+turn.completed+ended",
-      "kept result+tool.completed+step+turn.completed+ended",
+      "stored result+tool.completed+step+turn.completed+ended",
     ]);
     await expectSound(slow.journal);
   });
 
-  test("that only thinks is given nothing that is not durable by a journal that writes one thing after the other", async () => {
+  test("that is pure is given nothing that is not durable by a journal that writes one thing after the other", async () => {
     const slow = slowly(
       () => soon(),
       () => ({ isOrdered: false }),
     );
     const { tools, runtime } = logged(slow);
-    await journalWorld({ ...runtime, onlyThinks: true }, { ...slow, tools }).run();
+    await journalWorld({ ...runtime, isPure: true }, { ...slow, tools }).run();
     expect(slow.log.filter((_line, place) => slow.log[place + 1] === "decides")).toEqual([
-      "kept admitted+turn.started",
-      "kept result+tool.completed",
+      "stored admitted+turn.started",
+      "stored result+tool.completed",
     ]);
   });
 
@@ -195,7 +195,7 @@ describe("a runtime", () => {
     { lost: "admitted", made: 0 },
     { lost: "result", made: 1 },
   ])
-    test(`that only thinks makes no call behind a lost ${lost}, and its turn fails`, async () => {
+    test(`that is pure makes no call behind a lost ${lost}, and its turn fails`, async () => {
       const slow = slowly(async (entries) => {
         await soon();
         if (entries.some(({ kind }) => kind === lost)) throw full;
@@ -205,13 +205,13 @@ describe("a runtime", () => {
         () => ({ type: "tools", calls: [calling("call-1")] }),
         () => ({ type: "tools", calls: [calling("call-2")] }),
       );
-      const ran = await journalWorld({ ...runtime, onlyThinks: true }, { ...slow, tools: [read] }).run();
+      const ran = await journalWorld({ ...runtime, isPure: true }, { ...slow, tools: [read] }).run();
       expect(ran).toMatchObject({ status: "failed", error: { code: "audit_unavailable", retryable: false } });
       expect(read.calls).toHaveLength(made);
     });
 });
 
-describe("what could not be kept while the turn came to its end", () => {
+describe("what could not be stored while the turn came to its end", () => {
   for (const { name, isAsync, said } of [
     {
       name: "which its caller is not told of",
@@ -222,7 +222,7 @@ describe("what could not be kept while the turn came to its end", () => {
         events: [{ type: "turn.started" }, { type: "runtime.event" }, { type: "turn.failed" }],
       },
     },
-    { name: "and the turn goes on later", isAsync: true, said: { name: "TurnPause", cause: full } },
+    { name: "and the turn resumes later", isAsync: true, said: { name: "TurnPause", cause: full } },
   ])
     test(`takes the end of its turn with it, ${name}`, async () => {
       const slow = slowly(async (entries) => {
@@ -258,12 +258,12 @@ describe("a step of a runtime", () => {
     expect(slow.log.slice(start, start + 5)).toEqual([
       "inside is given",
       "write step",
-      "kept step",
+      "stored step",
       "other is made",
       "next is made",
     ]);
     const given = slow.log.indexOf("next is given");
-    expect(slow.log.slice(0, given).filter((line) => line.startsWith("kept step"))).toHaveLength(
+    expect(slow.log.slice(0, given).filter((line) => line.startsWith("stored step"))).toHaveLength(
       slow.log.slice(0, given).filter((line) => line.startsWith("write step")).length,
     );
   });
@@ -279,7 +279,7 @@ describe("a step of a runtime", () => {
       await soon();
       first.resolve(null);
       await late;
-      await expect.poll(() => slow.log).toContain("kept step");
+      await expect.poll(() => slow.log).toContain("stored step");
       await host.step("next", () => slow.log.push("next is made"));
       second.resolve(null);
       await waits;
@@ -287,7 +287,7 @@ describe("a step of a runtime", () => {
     });
     expect(await journalWorld(runtime, slow).run()).toMatchObject({ status: "succeeded" });
     const before = slow.log.slice(0, slow.log.indexOf("next is made"));
-    expect(before.filter((line) => line === "kept step")).toHaveLength(2);
+    expect(before.filter((line) => line === "stored step")).toHaveLength(2);
   });
 
   test("is durable before a call is made again that an earlier run began", async () => {
@@ -307,13 +307,13 @@ describe("a step of a runtime", () => {
     await expect.poll(() => read.calls.length).toBe(1);
     isAgain = true;
     const taken = journal.take(key);
-    const write: TurnPen["write"] = async (entries, progress) => {
+    const write: RunWriter["write"] = async (entries, progress) => {
       await soon();
       await taken.write(entries, progress);
       log.push(nameOf(entries));
     };
-    const pen = { ...taken, isOrdered: true, write };
-    expect(await world.run({}, { isAsync: true, pen })).toMatchObject({ status: "succeeded" });
+    const writer = { ...taken, isOrdered: true, write };
+    expect(await world.run({}, { isAsync: true, writer })).toMatchObject({ status: "succeeded" });
     expect(log.indexOf("call")).toBeGreaterThan(log.indexOf("step"));
     expect(log).toContain("step");
   });
@@ -334,14 +334,14 @@ describe("a step of a runtime", () => {
     });
     await expect(journalWorld(runtime, slow).run({}, { isAsync: true })).rejects.toThrow("The host stops.");
     expect(made).toEqual([]);
-    expect(slow.log.at(-1)).toBe("kept step");
+    expect(slow.log.at(-1)).toBe("stored step");
   });
 
   test("is handed over soon, also when its runtime asks for nothing more", async () => {
     const slow = slowly(() => soon(0));
     const runtime = resumable(async (_turn, host) => {
       await host.step("inside", () => 1, { isInside: true });
-      await expect.poll(() => slow.log).toContain("kept step");
+      await expect.poll(() => slow.log).toContain("stored step");
       return completed();
     });
     expect(await journalWorld(runtime, slow).run()).toMatchObject({ status: "succeeded" });
@@ -358,10 +358,10 @@ describe("a step of a runtime", () => {
       return completed();
     });
     await journalWorld(runtime, slow).run();
-    expect(slow.log.slice(2, 5)).toEqual(["write step", "kept step", "inside is given"]);
+    expect(slow.log.slice(2, 5)).toEqual(["write step", "stored step", "inside is given"]);
   });
 
-  test("that could not be kept lets no other be made", async () => {
+  test("that could not be stored lets no other be made", async () => {
     const slow = slowly(async (entries) => {
       await soon();
       if (isStep(entries)) throw full;

@@ -10,7 +10,7 @@ import {
   runAgent,
   untyped,
 } from "../../test/deployment.ts";
-import { calling, completed, keeping, ticks, toolOf, turnWorldOf, typesOf, saidOf } from "../../test/turns.ts";
+import { calling, completed, recordingRun, ticks, toolOf, turnWorldOf, typesOf, saidOf } from "../../test/turns.ts";
 import type { JsonValue, PrincipalRef, TurnEvent } from "../contracts/index.ts";
 import { DriverError, type RuntimeOutcome, type RuntimePlugin, type RuntimeTurn } from "./plugin.ts";
 import { standardRuntime, type TurnDriver } from "./standard.ts";
@@ -176,15 +176,15 @@ describe("what a plugin is given", () => {
   const request = { metadata: { channel: ["cli"] }, state: { deep: { list: [{ one: 1 }] } }, options: { maxSteps: 2 } };
 
   test("is frozen to its last leaf, and is not the caller's own", async () => {
-    const { run, given } = keeping();
+    const { run, given } = recordingRun();
     const state = { deep: { list: [{ one: 1 }] } };
     await turnWorldOf(run).run({ ...request, state });
     expect(given.flatMap(({ turn, host }) => [...unfrozen(turn), ...unfrozen(host, "host")])).toStrictEqual([]);
     expect(Object.isFrozen(state.deep)).toBe(false);
   });
 
-  test("is the request, the visible tools, reach and limits, and a host of three effects and two questions", async () => {
-    const { run, given } = keeping();
+  test("is the request, the visible tools, reach and limits, and a host of three effects and two reads", async () => {
+    const { run, given } = recordingRun();
     await turnWorldOf(run).run(request);
     const [{ turn, host } = { turn: undefined, host: undefined }] = given;
     expect(Object.keys(turn ?? {}).toSorted()).toStrictEqual([
@@ -272,7 +272,7 @@ describe("what a plugin is given", () => {
   ];
   for (const { name, offered, tools } of offers) {
     test(`of tools is ${name}`, async () => {
-      const { run, given } = keeping();
+      const { run, given } = recordingRun();
       const world = turnWorldOf(run);
       const [one] = await world.kernel.listTools(contextOf({ enabledToolNamespaces: ["files"] }));
       if (one === undefined) throw new Error("no tools");

@@ -16,7 +16,7 @@ import {
   aborted,
   calling,
   completed,
-  keeping,
+  recordingRun,
   pluginOf,
   requestOf,
   runGrant,
@@ -203,7 +203,7 @@ describe("before a turn is admitted", () => {
   ];
   for (const { name, context = {}, turn = {}, code } of rows) {
     test(`${name}: denied ${code}, nothing is loaded and nothing runs`, async () => {
-      const { run, given } = keeping();
+      const { run, given } = recordingRun();
       let loads = 0;
       const load = () => {
         loads += 1;
@@ -247,7 +247,7 @@ describe("before a turn is admitted", () => {
   ];
   for (const { name, grants, code } of admissions) {
     test(`admission with ${name}: ${code}`, async () => {
-      const { run, given } = keeping();
+      const { run, given } = recordingRun();
       expect(saidOf(await turnWorldOf(run, { grants }).run())).toBe(code);
       expect(given).toHaveLength(code === "succeeded" ? 1 : 0);
     });
@@ -255,7 +255,7 @@ describe("before a turn is admitted", () => {
 
   test("admission takes one use of a bounded grant, and the turn after the last use is denied", async () => {
     const bounded = grantOf("run", { capabilities: [runAgent], constraints: { maxUses: 2 } });
-    const { run, given } = keeping();
+    const { run, given } = recordingRun();
     const world = turnWorldOf(run, { grants: [bounded] });
     const said = [];
     for (let turn = 0; turn < 3; turn += 1) said.push(saidOf(await world.run()));
@@ -310,7 +310,7 @@ describe("before a turn is admitted", () => {
 
 describe("limits", () => {
   const rows: { name: string; asked?: TurnOptions; defaults?: TurnOptions; limits: object }[] = [
-    { name: "the wire's own when nobody says anything", limits: defaultLimits },
+    { name: "the wire's own when nothing is said", limits: defaultLimits },
     {
       name: "maxToolCalls follows the request's maxSteps",
       asked: { maxSteps: 3 },
@@ -322,7 +322,7 @@ describe("limits", () => {
       limits: { ...defaultLimits, maxSteps: 4, maxToolCalls: 4 },
     },
     {
-      name: "a default for maxToolCalls is kept when the request says maxSteps",
+      name: "a default for maxToolCalls is used when the request says maxSteps",
       asked: { maxSteps: 3 },
       defaults: { maxToolCalls: 5 },
       limits: { ...defaultLimits, maxSteps: 3, maxToolCalls: 5 },
@@ -336,7 +336,7 @@ describe("limits", () => {
   ];
   for (const { name, asked, defaults, limits } of rows) {
     test(name, async () => {
-      const { run, given } = keeping();
+      const { run, given } = recordingRun();
       const result = await turnWorldOf(run, { executor: { ...(defaults && { defaults }) } }).run({
         ...(asked && { options: asked }),
       });
@@ -348,14 +348,14 @@ describe("limits", () => {
 
 describe("the result names the runtime that ran", () => {
   const forged: RuntimeOutcome[] = [
-    { type: "complete", output: 1, metadata: { runtime: { id: "forged", version: "0" }, kept: true } },
-    { type: "fail", error: { code: "x", message: "x" }, metadata: { runtime: "forged", kept: true } },
-    { type: "escalate", reason: "x", metadata: { runtime: null, kept: true } },
+    { type: "complete", output: 1, metadata: { runtime: { id: "forged", version: "0" }, own: true } },
+    { type: "fail", error: { code: "x", message: "x" }, metadata: { runtime: "forged", own: true } },
+    { type: "escalate", reason: "x", metadata: { runtime: null, own: true } },
   ];
   for (const outcome of forged) {
     test(`whatever the metadata of ${outcome.type} says`, async () => {
       const result = await turnWorldOf(() => Promise.resolve(outcome)).run();
-      expect(result.metadata).toStrictEqual({ kept: true, runtime: { id: "test", version: "7" } });
+      expect(result.metadata).toStrictEqual({ own: true, runtime: { id: "test", version: "7" } });
     });
   }
 
@@ -380,7 +380,7 @@ describe("the reach of turns", () => {
 
   /** What turns in these contexts learned of their reach. */
   async function reachesIn(...contexts: Partial<AccessContext>[]): Promise<unknown[]> {
-    const { run, given } = keeping();
+    const { run, given } = recordingRun();
     const world = turnWorldOf(run, { grants: [runGrant, ending, own] });
     for (const context of contexts) await world.run({ context });
     return given.map(({ turn }) => turn.reach);
@@ -406,7 +406,7 @@ describe("the reach of turns", () => {
     ]);
   });
 
-  test("shrinks when a grant ends, and is not kept for those who come while it counts", async () => {
+  test("shrinks when a grant ends, and is not reused for those who come while it counts", async () => {
     const reaches = await reachesIn({}, { now: "2026-01-01T12:06:00Z" }, {});
     expect(reaches.map(namespacesOf)).toStrictEqual([
       ["files", "service.execution"],

@@ -12,8 +12,8 @@ import {
   type TurnState,
 } from "../contracts/index.ts";
 import { accept, check, currentTimestamp, markAccepted, originOf, quietly } from "../internal/index.ts";
-import type { Kernel } from "../kernel/index.ts";
-import { KnownTurnError, TurnPause, type TurnJournal, type TurnPen } from "./journal.ts";
+import type { Kernel, WriteScope } from "../kernel/index.ts";
+import { KnownTurnError, TurnPause, type TurnJournal, type RunWriter } from "./journal.ts";
 import type { RuntimePlugin } from "./plugin.ts";
 import { breakOff, runToEnd, throwIfAsync, type RunEnd } from "./run-turn.ts";
 import { terminalEvents, type Ending } from "./settle.ts";
@@ -25,23 +25,23 @@ export type TurnToExecute = TurnRequest & { context: AccessContext; tools?: read
 /** The last argument of `execute`. */
 export interface TurnExecutionOptions {
   signal?: AbortSignal | undefined;
-  /** Sees each event as it happens. What it throws is ignored. */
+  /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent?: ((event: TurnEvent) => unknown) | undefined;
-  /** The turn goes on without its caller: what `execute` resolves with is how this run of it ended. Needs a journal. */
+  /** Whether the turn continues without its caller. `execute` then resolves when this run has ended. Needs a journal. */
   isAsync?: boolean | undefined;
-  /** Told when a turn has begun and its id is taken, before anything happens in it. Only with a journal. */
+  /** Called when a turn has begun and its id is taken, before anything happens in it. Only with a journal. */
   onBegun?: ((state: TurnState) => void) | undefined;
-  /** Goes on with a turn that was begun before, instead of beginning one. */
-  pen?: TurnPen | undefined;
-  /** Handed to the journal as they are. */
+  /** Resumes a turn that was begun before, and does not begin a new one. */
+  writer?: RunWriter | undefined;
+  /** Passed to the journal unchanged. */
   host?: unknown;
-  claim?: unknown;
+  writes?: WriteScope | undefined;
 }
 
 /**
- * Runs one bounded turn. Never rejects for anything that happens in the turn: a result says how it ended. With a journal it
- * rejects with a `KnownTurnError` when the id is taken, and with a `TurnPause` when an asynchronous turn has to stop here and
- * goes on later; an `escalated` result of an asynchronous turn whose runtime can go on says that it waits.
+ * Runs one bounded turn. It never rejects for anything that happens in the turn, because the result says how the turn ended. With a
+ * journal it rejects with a `KnownTurnError` when the id is taken, and with a `TurnPause` when an asynchronous turn has to stop and
+ * is resumed later. An `escalated` result of an asynchronous turn whose runtime can be resumed means that the turn waits.
  */
 export interface TurnExecutionPort {
   execute(turn: TurnToExecute, options?: TurnExecutionOptions): Promise<TurnResult>;
@@ -50,20 +50,31 @@ export interface TurnExecutionPort {
 /** What a turn executor is made of. */
 export interface TurnExecutorOptions {
   kernel: Kernel;
-  /** Fixed by the host: no field of a request can choose another. */
+  /** The runtime of all turns. No field of a request can choose another one. */
   runtime: RuntimePlugin;
-  /** For requests that leave a limit open. `maxToolCalls` follows the turn's `maxSteps` unless it is given. */
+  /** Limits for requests that leave them open. `maxToolCalls` is the turn's `maxSteps` unless it is given. */
   defaults?: TurnOptions;
   /** The time as RFC 3339. */
   clock?: () => string;
   createId?: () => string;
-  /** Keeps what turns do. Without one they end with their caller and their process. */
+  /** Stores what turns do. Without a journal, turns end with their caller and their process. */
   journal?: TurnJournal;
   /** Gets the real error of a plugin that threw; callers only ever see a code. */
   onTurnError?(error: unknown, executionId: string): void;
 }
 
-/** Makes the port that admits, offers, runs and settles turns. Throws when the defaults do not fit the contract. */
+/**
+ * Makes the port that admits, offers, runs and settles turns. Throws when the defaults do not fit the contract.
+ *
+ * @example
+ * import { createKernel } from "turnpike/kernel";
+ * import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
+ * import { memoryGrants, scriptedDriver } from "turnpike/testing";
+ *
+ * const kernel = createKernel({ grants: memoryGrants([grant]), audit: "none" });
+ * const turns = createTurnExecutor({ kernel, runtime: standardRuntime(scriptedDriver([])) });
+ * console.log(typeof turns.execute); // function
+ */
 export function createTurnExecutor(options: TurnExecutorOptions): TurnExecutionPort {
   const defaults = check(TurnOptionsSchema, options.defaults ?? {});
   if (!defaults.ok) throw new TypeError(`The turn defaults do not fit the contract: ${defaults.message}`);
@@ -92,15 +103,15 @@ async function execute(
   const request = accepted.value;
   const trusted = accept(DiscoveryContextSchema, given);
   if (!trusted.ok) throw new TypeError("A turn needs a valid access context.");
-  // Both parts were accepted, and so is the context of the turn.
+  // Both parts were accepted, so the context made of them needs no further check.
   const { executionId } = request;
   const context = markAccepted(DiscoveryContextSchema, { ...trusted.value, executionId }) as AccessContext;
 
   const { journal } = executor;
   if (journal === undefined && options.isAsync === true)
-    throw new TypeError("A turn that goes on without its caller needs a journal.");
-  const pen = options.pen ?? (journal && (await begin(executor, journal, request, context, options)));
-  const run = openRun(executor, { request, context, offered, pen, goesOn: options.pen !== undefined }, options);
+    throw new TypeError("A turn that continues without its caller needs a journal.");
+  const writer = options.writer ?? (journal && (await begin(executor, journal, request, context, options)));
+  const run = openRun(executor, { request, context, offered, writer, resumes: options.writer !== undefined }, options);
   const end = await runToEnd(executor, run);
   if (end.kind === "ended") return conclude(executor, run, end);
   return resultOf(executor, run, { status: "escalated", escalation: end.escalation });
@@ -117,7 +128,7 @@ async function begin(
   request: TurnRequest,
   context: AccessContext,
   { isAsync = false, onBegun, ...call }: TurnExecutionOptions,
-): Promise<TurnPen> {
+): Promise<RunWriter> {
   const startedAt = tools.clock();
   const limits = limitsOf(request.options, defaults);
   const begun = await journal.begin({ request, context, isAsync, runtime: manifest, limits, startedAt }, call);
@@ -126,38 +137,38 @@ async function begin(
   const { traceId } = context;
   const common = { version, executionId, traceId, agent, startedAt, updatedAt: startedAt };
   quietly(() => onBegun?.({ ...common, status: "running", steps: 0, toolCalls: 0 }));
-  return begun.pen;
+  return begun.writer;
 }
 
-/** Ends a turn, of which its end is kept before anybody learns of it. */
+/** Stores the end of a turn, then tells the caller. */
 async function conclude(executor: Executor, run: Run, end: RunEnd & { kind: "ended" }): Promise<TurnResult> {
   const { ending, scope } = end;
   const { events, journal, context } = run;
   const { kernel, tools } = executor;
   const code = "error" in ending ? ending.error.code : undefined;
   const facts = { outcome: ending.status, reason: code };
-  const claim = journal?.book.claimFor();
+  const writes = journal?.buffer.openScope();
   await (scope === undefined
-    ? kernel.recordTurnEnd(context, facts, { claim })
-    : scope.end(facts, tools.clock(), claim));
-  journal?.book.join(claim);
+    ? kernel.recordTurnEnd(context, facts, { writes })
+    : scope.end(facts, tools.clock(), writes));
+  journal?.buffer.closeScope(writes);
   events.close(terminalEvents[ending.status], code === undefined ? {} : { code });
   const result = resultOf(executor, run, ending);
-  const { events: _kept, ...said } = result;
-  journal?.book.add({ kind: "ended", result: said });
+  const { events: _events, ...said } = result;
+  journal?.buffer.add({ kind: "ended", result: said });
   try {
-    await journal?.book.keep();
+    await journal?.buffer.flush();
   } catch (error) {
-    throwIfAsync(run, "its end is not kept", error);
+    throwIfAsync(run, "its end is not stored", error);
     executor.reportError(error, run.request.executionId);
-    // An end the journal goes on trying to keep, unless something before it is lost; this turn is another run's then, or will be.
-    const isLost = journal?.book.failure?.unkept.at(-1)?.kind !== "ended";
+    // The journal retries to store an end. If something before the end is lost, another run has the turn, or will resume it.
+    const isLost = journal?.buffer.failure?.entries.at(-1)?.kind !== "ended";
     if (isLost || error instanceof TurnPause) return lostResult(executor, run);
   }
   return result;
 }
 
-/** What a caller is told whose turn another run ends: not the end of this one, which nobody will find. */
+/** The result for a caller whose turn another run ends. It is not the end of this run, which is not stored. */
 function lostResult(executor: Executor, run: Run): TurnResult {
   const lost = resultOf(executor, run, breakOff(run, "audit_unavailable"));
   const end = { ...lost.events.at(-1), type: "turn.failed", data: { code: "audit_unavailable" } } as TurnEvent;

@@ -14,7 +14,7 @@ export {
   type TurnFilter,
   type TurnJournal,
   type TurnKey,
-  type TurnPen,
+  type RunWriter,
   type TurnProgress,
   type TurnToBegin,
 } from "./journal.ts";

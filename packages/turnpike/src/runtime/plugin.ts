@@ -14,12 +14,12 @@ import type {
 /** The limits of one turn, with nothing left open. */
 export type TurnLimits = { [Limit in keyof TurnOptions]-?: NonNullable<TurnOptions[Limit]> };
 
-/** All that a plugin learns about its turn: never a grant, an authority or a setting. Frozen to its last leaf. */
+/** Everything that a plugin gets to know of its turn. It has no grant, authority or setting, and is deeply frozen. */
 export interface RuntimeTurn extends Readonly<TurnRequest> {
   readonly tools: readonly ToolDescriptor[];
   /**
-   * Of a turn that goes on: the names of tools that it had before, and whose provider has not answered yet. A call of one waits
-   * for the provider, or fails with `tool_catalog_unavailable`. Absent when there are none.
+   * The names of the tools that a resumed turn had before and whose provider has not answered yet. A call of one waits for the
+   * provider, or fails with `tool_catalog_unavailable`. Absent when there are none.
    */
   readonly missingTools?: readonly string[];
   readonly reach: ReachResult;
@@ -30,55 +30,56 @@ export interface RuntimeTurn extends Readonly<TurnRequest> {
 export interface RuntimeHost {
   readonly limits: TurnLimits;
   /**
-   * Calls a tool of the turn's catalog. A refusal is a `denied` result; rejects only for something that is no tool call,
-   * when the turn is over, and after a thousand calls that the turn's own limits refused. `step` counts from 0: calls of
-   * step `maxSteps` and later are refused. Where `waits` is true, a call that needs a person's yes has no result in this
-   * run: the run ends once nothing else is under way, and the next one makes the call, or gives the denial.
+   * Calls a tool of the turn's catalog. A refusal is a `denied` result. Rejects only for a value that is no tool call, when the
+   * turn is over, and after a thousand calls that the turn's own limits refused. `step` counts from 0; calls of step `maxSteps`
+   * and later are refused. If `waits` is true, a call that needs a person's approval has no result in this run: the run ends
+   * when no other operation runs, and the next run makes the call or returns the denial.
    */
   invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult>;
   /**
-   * Asks, before each step but the first, whether the turn may go on. Rejects when it is over; a turn whose access was
-   * revoked ends here, before anybody thinks any further.
+   * Checks, before each step but the first, whether the turn may continue. Rejects when the turn is over. A turn whose access
+   * was revoked ends here, before the runtime does anything else.
    */
   beginStep(): Promise<void>;
   /**
-   * Does something once: what it came to is kept, and given again when the turn goes on after its process has ended. Names
-   * are used once a turn. Without a journal it is simply done. Rejects like what it does, which is then not kept. Calls are
-   * made outside of steps: a run that waits for a person ends only when its steps have ended.
+   * Does some work once and stores its result, which a resumed turn gets instead of doing the work again. A turn uses each name
+   * once. Without a journal the work is done and nothing is stored. Rejects when the work rejects, and then stores nothing. Make
+   * calls outside of steps: a run that waits for a person ends only after its steps have ended.
    *
-   * What it came to is durable when it is given. With `isInside`, for a plugin that does nothing because of it but by this host
-   * and by its outcome, it may be given before: whatever follows is then kept behind it, or does not happen.
+   * The promise resolves when the result is durable. With `isInside` it may resolve earlier, and everything that follows is then
+   * stored after the result, or does not happen. Use it only if the plugin acts on the result through this host
+   * and its outcome alone.
    */
   step<T extends JsonValue>(name: string, work: () => T | Promise<T>, options?: { isInside?: boolean }): Promise<T>;
   /**
-   * Whether a call of `service.escalate`, or one that needs a person's yes, waits for its answer. Otherwise a question ends
-   * the turn, as the runtime's outcome, and a call that needs a yes is denied.
+   * Whether a call of `service.escalate`, or a call that needs a person's approval, waits for the answer. If it is false, an
+   * escalation is an outcome that ends the turn, and a call that needs approval is denied.
    */
   readonly waits: boolean;
   /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON, and after 20,000 events. */
   emit(event: { type: string; data: JsonValue }): void;
 }
 
-/** How a plugin ends a turn. Of a requested authority only what is wanted counts; whoever it names as asking is not believed. */
+/** How a plugin ends a turn. The requester is always the turn's actor, whatever a requested authority says. */
 export type RuntimeOutcome =
   | { type: "complete"; output: JsonValue; metadata?: JsonObject }
   | { type: "fail"; error: ErrorObject; metadata?: JsonObject }
   | { type: "escalate"; reason: string; requestedAuthority?: AuthorityRequestInput | undefined; metadata?: JsonObject };
 
-/** What thinks inside a turn. One instance runs any number of turns at once. */
+/** The agent's logic inside a turn. One instance runs any number of turns at once. */
 export interface RuntimePlugin {
   manifest: { id: string; version: string };
   /**
-   * Whether it goes on with a turn that a runtime of this id and that version began: run again, it asks for the same steps
-   * and calls in the same order, and is given what they came to. Absent: its turns end with their process.
+   * Whether this plugin can resume a turn that a plugin of this id and the given version began. It is run again, has to ask for
+   * the same steps and calls in the same order, and gets their results. Without it, its turns end with their process.
    */
   resumes?(version: string): boolean;
   /**
-   * It asks nobody, and does nothing but by its host and by its outcome. It may be given what is not durable yet: a call that it
-   * makes because of that, and its outcome, are kept behind it, or do not happen.
+   * Whether it acts only through its host and its outcome. It may then get results before they are durable; its next calls and
+   * its outcome are stored after them, or do not happen.
    */
-  onlyThinks?: boolean;
-  /** Runs one turn. When `signal` fires the turn is over: what is returned later is dropped, what is called later refused. */
+  isPure?: boolean;
+  /** Runs one turn. When `signal` fires the turn is over: a later outcome is ignored, and later calls are refused. */
   run(turn: RuntimeTurn, host: RuntimeHost, signal: AbortSignal): Promise<RuntimeOutcome>;
 }
 

@@ -1,30 +1,31 @@
 import type { Escalation } from "../contracts/index.ts";
-import type { Question } from "../kernel/index.ts";
+import type { EscalationRef } from "../kernel/index.ts";
 
-/** What a turn waits for, or would if anybody could tell it the answer. */
+/** An escalation of a turn. */
 export interface Asked {
   callId: string;
   escalation: Escalation;
-  question?: Question | undefined;
-  /** The call itself waits for a yes, and is made then. Absent for one that asks by itself. */
+  /** Names the stored escalation, which gets the answer. Absent when it is not stored, and so cannot be answered. */
+  reference?: EscalationRef | undefined;
+  /** Present when the call waits for an approval, and is made after it. Absent for a call of `service.escalate`. */
   approval?: { tool: string } | undefined;
 }
 
-/** What a plugin has under way. */
+/** The operations of a plugin that have not ended. */
 export interface RunActivity {
-  /** Follows an operation until the function that is returned was called: it has ended, or waits for a person. */
+  /** Adds an operation. Call the returned function when the operation has ended or waits for a person. */
   begin(kind: "call" | "other"): () => void;
-  /** Adds a question that the run waits for. */
+  /** Adds an escalation that the run waits for. */
   ask(asked: Asked): void;
-  /** Resolves when all calls that are on their way now have ended, or wait; undefined when there are none. */
+  /** Resolves when all calls that are being made now have ended or wait for a person; undefined when there are none. */
   callsSettled(): Promise<unknown> | undefined;
-  /** Nothing was left but questions: the run is over. */
+  /** Whether only open escalations are left, so that the run is over. */
   readonly onlyWaits: boolean;
 }
 
 /**
- * Follows a run, to tell when nothing is left of it but questions. A plugin that goes on with what it was given asks for
- * more before the next macrotask; whatever it does outside of its host is not seen, and is done again in the next run.
+ * Calls back when only open escalations are left of a run. A plugin that still has work asks its host for more before the next
+ * macrotask. Work outside of its host is not seen, and the next run repeats it.
  */
 export function followRun(onOnlyWaits: (asked: readonly Asked[]) => void): RunActivity {
   const asked: Asked[] = [];
@@ -32,7 +33,7 @@ export function followRun(onOnlyWaits: (asked: readonly Asked[]) => void): RunAc
   const calls = new Set<Promise<void>>();
   let onlyWaits = false;
 
-  const look = (): void => {
+  const check = (): void => {
     if (onlyWaits || busy.size > 0) return;
     onlyWaits = true;
     onOnlyWaits(asked);
@@ -49,7 +50,7 @@ export function followRun(onOnlyWaits: (asked: readonly Asked[]) => void): RunAc
         if (!busy.delete(over)) return;
         calls.delete(over);
         resolve();
-        if (asked.length > 0) setTimeout(look);
+        if (asked.length > 0) setTimeout(check);
       };
     },
     ask: (one) => void asked.push(one),

@@ -17,19 +17,19 @@ import type { Asked } from "./run-activity.ts";
 import { createTurnHost } from "./turn-host.ts";
 import type { Executor, Run } from "./turn-run.ts";
 
-/** How a run of a turn ended: with the turn, or with questions that the turn waits for. */
+/** How a run of a turn ended: with the turn, or with escalations that the turn waits for. */
 export type RunEnd = { kind: "ended"; ending: Ending; scope: TurnScope | undefined } | Waiting;
 
-/** The turn waits for any of its questions, of which its state shows the first. */
+/** The turn waits for any of its escalations, of which its state shows the first. */
 interface Waiting {
   kind: "waiting";
   escalation: Escalation;
 }
 
-/** Made once, because an error with its stack costs more than a decision, and frozen, because plugins of all turns see it. */
+/** One error for all turns: making an error costs more than a decision. It is frozen, because the plugins of all turns get it. */
 const turnHasEnded = Object.freeze(new Error("The turn has ended."));
 
-/** Admits and runs the turn; nothing of it goes on afterwards. Rejects with a `TurnPause` when it goes on another time. */
+/** Admits and runs the turn, and aborts what is left of it. Rejects with a `TurnPause` when a later run has to resume the turn. */
 export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
   const { request, deadline, journal } = run;
   let scope: TurnScope | undefined;
@@ -38,8 +38,8 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     const admission = await orAbort(admit(executor, run), deadline.signal);
     if (admission.kind === "refused") {
       const { reason } = admission;
-      if (isPassing(reason, run.goesOn)) throwIfAsync(run, reason);
-      // Nobody said no to a turn that cannot go on.
+      if (isPassing(reason, run.resumes)) throwIfAsync(run, reason);
+      // The turn was admitted before, so it fails. It is not denied.
       const status = reason === "turn_interrupted" ? "failed" : "denied";
       const refused: Ending = { status, error: admission.error ?? errorObject(reason), ...admission.said };
       ended = reason === "audit_unavailable" ? breakOff(run, reason) : refused;
@@ -55,39 +55,39 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     ended = aborted ? endOfStop(run, reason) : endWith("failed", "runtime_failed");
   }
   deadline.close(turnHasEnded);
-  if (journal?.book.failure !== undefined) {
-    throwIfAsync(run, "audit_unavailable", journal.book.failure.error);
+  if (journal?.buffer.failure !== undefined) {
+    throwIfAsync(run, "audit_unavailable", journal.buffer.failure.error);
     ended = breakOff(run, "audit_unavailable");
   }
   if ("kind" in ended) return ended;
-  // A turn that is not admitted again has no scope, and did what it did all the same.
+  // A resumed turn that is refused has no scope, but its earlier runs may have had effects.
   const hadEffect = scope?.mayHaveTakenEffect ?? journal?.replay.earlier?.mayHaveTakenEffect;
   return { kind: "ended", ending: withTruthfulRetry(ended, hadEffect === true), scope };
 }
 
-/** A pause that something caused is a journal that could not be written: nobody has cancelled that turn. */
+/** A pause with a cause means that the journal could not be written: the turn was not cancelled. */
 function endOfStop(run: Run, reason: unknown): Ending {
-  const isUnkept = reason instanceof TurnPause && reason.cause !== undefined;
-  return isUnkept ? breakOff(run, "audit_unavailable") : endWith("cancelled", "turn_cancelled");
+  const isUnwritten = reason instanceof TurnPause && reason.cause !== undefined;
+  return isUnwritten ? breakOff(run, "audit_unavailable") : endWith("cancelled", "turn_cancelled");
 }
 
 /**
- * Reasons for which an asynchronous turn tries again later instead of ending. What a turn that goes on was admitted with
- * could be read once: that it cannot be read now is an outage too.
+ * Reasons for which an asynchronous turn is resumed later instead of ended. The grants of a resumed turn were read at its
+ * admission, so it is an outage when they cannot be read now.
  */
-function isPassing(reason: string, goesOn: boolean): boolean {
-  if (goesOn && (reason === "delegation_chain_unverified" || reason === "usage_store_unavailable")) return true;
+function isPassing(reason: string, resumes: boolean): boolean {
+  if (resumes && (reason === "delegation_chain_unverified" || reason === "usage_store_unavailable")) return true;
   return reason === "audit_unavailable" || reason === "authority_unavailable";
 }
 
-/** An asynchronous turn that cannot go on now goes on another time: nothing of this run does. */
+/** Ends this run of an asynchronous turn, which is resumed later. Does nothing for other turns. */
 export function throwIfAsync({ journal, deadline }: Run, why: string, cause?: unknown): void {
-  if (journal?.pen.turn.isAsync !== true) return;
-  const pause = cause instanceof TurnPause ? cause : new TurnPause(`The turn cannot go on now: ${why}.`, { cause });
+  if (journal?.writer.turn.isAsync !== true) return;
+  const pause = cause instanceof TurnPause ? cause : new TurnPause(`The turn cannot continue now: ${why}.`, { cause });
   deadline.close(pause);
-  // What a runtime that only thinks was given already is not lost.
-  journal.book.keep().catch(() => {});
-  journal.pen.close?.(pause);
+  // A pure runtime may have got results that are not stored yet. They are stored, so that the next run has them.
+  journal.buffer.flush().catch(() => {});
+  journal.writer.close?.(pause);
   throw pause;
 }
 
@@ -95,7 +95,7 @@ type Admitted =
   | { kind: "admitted"; scope: TurnScope }
   | { kind: "refused"; reason: ErrorCode; error?: ErrorObject; said?: { metadata: JsonObject } };
 
-/** Admits a new turn, or one that goes on, if this runtime can go on with it. */
+/** Admits a new turn, or a resumed one if this runtime can resume it. */
 async function admit(executor: Executor, run: Run): Promise<Admitted> {
   const { kernel, runtime, manifest } = executor;
   const { request, context, offered, journal, deadline } = run;
@@ -106,10 +106,12 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   const turn = { agent, message, state, metadata, tools: offered };
   if (journal === undefined) return kernel.admitTurn(context, turn, deadline);
 
-  const { pen, book, replay } = journal;
-  if (run.goesOn) {
-    if (!pen.turn.isAsync) return { kind: "refused", reason: "turn_interrupted" };
-    const began = pen.turn.runtime;
+  const { writer, buffer, replay } = journal;
+  if (run.resumes) {
+    // A turn whose journal is not understood, or not whole, ends: begun anew, it would do again what it did.
+    if (!writer.turn.isAsync || !replay.isKnown || writer.isIncomplete === true)
+      return { kind: "refused", reason: "turn_interrupted" };
+    const began = writer.turn.runtime;
     if (began.id !== manifest.id || !canResume(runtime, began.version))
       return {
         kind: "refused",
@@ -117,22 +119,22 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
         said: { metadata: { runtimes: { began, now: manifest } } },
       };
   }
-  // An answer may bring an admission by another grant, of which a use is taken too.
+  // After an answer another grant may admit the turn, and a use of that grant is taken.
   const mayTakeUse = replay.earlier === undefined || replay.earlier.isAnswered;
-  const claim = book.claimFor(mayTakeUse ? { kind: "admitting" } : undefined);
+  const writes = buffer.openScope(mayTakeUse ? { kind: "admitting" } : undefined);
   const { signal } = deadline;
   const admission = await kernel.admitTurn(
     context,
-    { ...turn, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
-    { signal, claim },
+    { ...turn, resumes: replay.earlier && { ...replay.earlier, began: beginningOf(writer.turn) } },
+    { signal, writes },
   );
-  // With the end of a turn that was refused, or with what it was admitted with.
-  book.join(claim);
+  // The rest of the scope is written with the next entry: the admission, or the end of a refused turn.
+  buffer.closeScope(writes);
   if (admission.kind === "refused") return admission;
-  book.add({ kind: "admitted", admission: admission.scope.admission() });
+  buffer.add({ kind: "admitted", admission: admission.scope.admission() });
   if (replay.events.length === 0) run.events.append("turn.started", { runtime: manifest, limits: run.limits });
-  // Where writes keep their order, no call is made before it is durable: whoever only thinks may do so meanwhile.
-  if (runtime.onlyThinks !== true || !book.isOrdered) await book.keep();
+  // An ordered writer stores the admission before any call, so a pure runtime may start before the admission is durable.
+  if (runtime.isPure !== true || !buffer.isOrdered) await buffer.flush();
   return admission;
 }
 
@@ -156,8 +158,8 @@ function contextMismatch({ agent, message }: TurnRequest, context: AccessContext
 }
 
 /**
- * How a turn ends that has lost what it cannot go on without. One that was begun in a journal keeps its id: whoever asks for it
- * again is told how it ended, or that it was interrupted, and nothing is tried again.
+ * The end of a turn that lost its audit log or its access. A turn in a journal must not be retried: a second request with
+ * its id gets the stored end.
  */
 export function breakOff({ journal }: Run, lost: TurnBreak): Ending {
   const ending = endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
@@ -172,9 +174,9 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   const { clock } = tools;
   let asked: readonly Asked[] = [];
   const { signal } = deadline;
-  // A turn that could not go on afterwards neither waits nor pauses: it has until its process ends.
-  const mayStop = journal?.pen.turn.isAsync === true && canResume(runtime, manifest.version);
-  const pauses = mayStop ? journal.pen.pauses : undefined;
+  // A turn that could not be resumed neither waits nor pauses. It runs until it ends, or until its process does.
+  const mayStop = journal?.writer.turn.isAsync === true && canResume(runtime, manifest.version);
+  const pauses = mayStop ? journal.writer.pauses : undefined;
   const { host, settled } = createTurnHost({
     scope,
     limits,
@@ -183,16 +185,16 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     clock,
     journal,
     waits: mayStop,
-    onlyThinks: runtime.onlyThinks === true,
+    isPure: runtime.isPure === true,
     pauses,
     onBreak,
     owner: run.context.owner,
-    onAsked(questions) {
-      asked = questions;
+    onAsked(escalations) {
+      asked = escalations;
       onBreak();
     },
   });
-  if (journal !== undefined) journal.book.steps = 1;
+  if (journal !== undefined) journal.buffer.steps = 1;
   const turn = Object.freeze({
     ...request,
     tools: scope.tools,
@@ -211,7 +213,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     thrown = { error };
   }
   if (scope.mustEnd !== undefined) return breakOff(run, scope.mustEnd);
-  if (journal?.book.failure !== undefined) return breakOff(run, "audit_unavailable");
+  if (journal?.buffer.failure !== undefined) return breakOff(run, "audit_unavailable");
   const [first] = asked;
   if (first !== undefined) return waitFor(run, first, asked);
   if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(run, pauses, settled);
@@ -221,9 +223,9 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
 
   const { input, metadata } = read;
-  // Nobody is asked before that is durable for which they are.
-  if (journal !== undefined) await orAbort(journal.book.keep(), signal);
-  // It follows the signal by itself until the escalation may be in the queue, whose outcome then counts.
+  // The owner is asked only after everything before is durable.
+  if (journal !== undefined) await orAbort(journal.buffer.flush(), signal);
+  // `escalate` handles the signal: it aborts until the escalation may be in the queue, and then waits for the outcome.
   const escalated = await scope.escalate(input, clock(), signal);
   if (escalated.kind === "pending")
     return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
@@ -234,31 +236,33 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   return endWith("failed", isOwn ? reason : "tool_unavailable");
 }
 
-/** How a turn ends whose runtime threw. */
+/** The end of a turn whose runtime threw. */
 function failWith(executor: Executor, error: unknown, executionId: string): Ending {
   const isDriver = error instanceof DriverError;
   executor.reportError(isDriver ? error.cause : error, executionId);
   return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
 }
 
-/** Stops a run between two calls: those on their way end first. */
+/** Stops a run after the calls that it is making. */
 async function stopBetweenCalls(
   { journal, deadline }: Run,
   pauses: AbortSignal,
   settled: () => Promise<unknown> | undefined,
 ): Promise<never> {
   await orAbort(Promise.resolve(settled()), deadline.signal);
-  // What was decided last is not asked for again.
-  if (journal !== undefined) await orAbort(journal.book.keep(), deadline.signal);
+  // The driver's last decisions are stored, so that the next run does not ask for them again.
+  if (journal !== undefined) await orAbort(journal.buffer.flush(), deadline.signal);
   throw pauses.reason;
 }
 
-/** The run ends with questions: the turn waits, unless nobody could tell it an answer. */
+/** Lets the turn wait for its escalations. The turn ends instead when one of them could get no answer. */
 async function waitFor({ journal, deadline }: Run, first: Asked, asked: readonly Asked[]): Promise<Ending | Waiting> {
-  const unanswerable = asked.find(({ question }) => question === undefined);
+  const unanswerable = asked.find(({ reference }) => reference === undefined);
   if (journal === undefined || unanswerable !== undefined)
     return { status: "escalated", escalation: (unanswerable ?? first).escalation };
-  journal.book.add(...asked.map((one) => ({ kind: "waiting", ...one }) as const));
-  await orAbort(journal.book.keep(), deadline.signal);
+  journal.buffer.add(
+    ...asked.map(({ reference, ...one }) => ({ kind: "waiting", ...one, question: reference }) as const),
+  );
+  await orAbort(journal.buffer.flush(), deadline.signal);
   return { kind: "waiting", escalation: first.escalation };
 }

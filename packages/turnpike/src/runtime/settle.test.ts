@@ -59,7 +59,7 @@ describe("a plugin's outcome", () => {
       outcome: { type: "complete", output: 1, status: "denied", escalation: {} },
       read: { kind: "ending", ending: { status: "succeeded", output: 1 } },
     },
-    { name: "one that throws when it is looked at", outcome: throwing, read: nonsense },
+    { name: "one that throws when it is read", outcome: throwing, read: nonsense },
     { name: "an output that throws", outcome: { type: "complete", output: { deep: [throwing] } }, read: nonsense },
     { name: "an error that throws", outcome: { type: "fail", error: throwing }, read: nonsense },
     {
@@ -108,7 +108,7 @@ describe("a plugin's outcome", () => {
   });
 });
 
-test("of an ask only capabilities, constraints and metadata are kept, whoever it says is asking", () => {
+test("of an ask only capabilities, constraints and metadata are used, whichever requester it names", () => {
   const claims = {
     id: "x",
     namespaceId: "elsewhere",

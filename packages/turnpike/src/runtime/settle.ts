@@ -15,13 +15,13 @@ import {
 import { accept, check, isAccepted } from "../internal/index.ts";
 import { errorObject } from "../kernel/index.ts";
 
-/** How a turn ends; the wire shape is made from it once. */
+/** How a turn ends. The result for the caller is made from it. */
 export type Ending =
   | { status: "succeeded"; output: JsonValue; metadata?: JsonObject }
   | { status: "denied" | "failed" | "cancelled"; error: ErrorObject; metadata?: JsonObject }
   | { status: "escalated"; escalation: Escalation; metadata?: JsonObject };
 
-/** A plugin's outcome that was checked: it ends the turn, or it asks for the escalation it may not have. */
+/** A plugin's checked outcome: it ends the turn, or asks for an escalation, which the kernel may refuse. */
 export type ReadOutcome =
   | { kind: "ending"; ending: Ending }
   | { kind: "escalate"; input: EscalationInput; metadata?: JsonObject };
@@ -40,7 +40,7 @@ export function endWith(status: "denied" | "failed" | "cancelled", code: ErrorCo
   return { status, error: errorObject(code) };
 }
 
-/** What the plugin's outcome means. An invalid one is an ending too, and so is what throws when it is looked at. */
+/** Reads a plugin's outcome. An invalid outcome, or one that throws when it is read, ends the turn as failed. */
 export function readOutcome(outcome: unknown): ReadOutcome {
   try {
     return meaningOf(outcome);
@@ -83,7 +83,7 @@ function partsOf(outcome: unknown): Parts {
   return typeof outcome === "object" && outcome !== null ? (outcome as Parts) : {};
 }
 
-/** What an escalation says, without any identity it claims; undefined when it does not fit the contract. */
+/** Reads the input of an escalation without any identity that it claims; undefined when it does not fit the contract. */
 export function readEscalationInput({ reason, requestedAuthority }: Parts): EscalationInput | undefined {
   const said = check(EscalationInputSchema.shape.reason, reason);
   if (!said.ok) return undefined;
@@ -92,14 +92,14 @@ export function readEscalationInput({ reason, requestedAuthority }: Parts): Esca
   return wanted.ok ? { reason: said.value, requestedAuthority: wanted.value } : undefined;
 }
 
-/** What a driver asked for, and the reference runtime accepted, comes here again as it is. */
+/** A request for authority without its identity. What the reference runtime has accepted is returned unchanged. */
 function withoutIdentity(requested: unknown): unknown {
   if (isAccepted(AuthorityRequestInputSchema, requested)) return requested;
   const { capabilities, constraints, metadata } = partsOf(requested);
   return { capabilities, constraints, metadata };
 }
 
-/** Whether the same turn may be tried again follows what may have happened, not what the plugin says. */
+/** Makes `retryable` depend on what may have happened in the turn, and not on what the plugin says. */
 export function withTruthfulRetry(ending: Ending, isSpent: boolean): Ending {
   if (!("error" in ending) || !isSpent) return ending;
   return { ...ending, error: { ...ending.error, retryable: false } };

@@ -256,7 +256,7 @@ describe("a driver that breaks", () => {
     throw new Error(portSecret);
   };
   const nonsense: { name: string; decision: unknown }[] = [
-    { name: "something that throws when it is looked at", decision: Object.defineProperty({}, "type", { get: trap }) },
+    { name: "something that throws when it is read", decision: Object.defineProperty({}, "type", { get: trap }) },
     { name: "calls that throw", decision: { type: "tools", calls: [Object.defineProperty({}, "id", { get: trap })] } },
     { name: "nothing", decision: undefined },
     { name: "null", decision: null },

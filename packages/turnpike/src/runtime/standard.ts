@@ -17,26 +17,26 @@ import { escalationToolName } from "./escalate.ts";
 import { readEscalationInput } from "./settle.ts";
 import { DriverError, type RuntimeHost, type RuntimeOutcome, type RuntimePlugin, type RuntimeTurn } from "./plugin.ts";
 
-/** What a driver is told: that the turn begins, or what became of the calls it asked for, in their order. */
+/** The input of a driver: the start of the turn, or the results of the calls that it asked for, in their order. */
 export type DriverInput = { type: "start" } | { type: "tool_results"; results: ToolResult[] };
 
-/** What a driver wants next. */
+/** The next action that a driver chooses. */
 export type DriverDecision =
   | { type: "tools"; calls: ToolCall[] }
   | { type: "complete"; output: JsonValue }
   | { type: "fail"; error: ErrorObject }
   | ({ type: "escalate" } & EscalationInput);
 
-/** One turn's conversation with whatever decides. */
+/** One turn's conversation with its driver, typically with a model. */
 export interface TurnSession {
   next(input: DriverInput, signal: AbortSignal): Promise<DriverDecision>;
-  /** What it has to remember of the decision that it made last, if it is to go on elsewhere; asked once after each. */
+  /** What another process needs to know of the last decision to resume the session. Called once after each decision. */
   memory?(): JsonValue;
-  /** In place of `next`, for a decision that was made before the turn was interrupted: nobody is asked again. */
+  /** Called in place of `next` for a decision that was made before the turn was interrupted, so that the model is not asked again. */
   recall?(input: DriverInput, memory: JsonValue | undefined): void;
-  /** What the result says of this session, however the turn was decided to end; asked once, then. */
+  /** Metadata about this session for the turn's result. Called once, after the outcome is decided. */
   metadata?(): JsonObject;
-  /** Called once, on every way out. */
+  /** Called once, however the session ends. */
   close?(): Promise<void>;
 }
 
@@ -45,22 +45,30 @@ export interface TurnDriver {
   /** Names the driver in the results of its turns. */
   manifest?: { id: string; version: string };
   /**
-   * Whether it goes on with turns that a driver of this id and that version began: its sessions need nothing but what
-   * `recall` tells them. Absent: its turns end with their process.
+   * Whether this driver can resume turns that a driver of this id and the given version began. Its sessions then get nothing but
+   * the calls of `recall`. Without it, its turns end with their process.
    */
   resumes?(version: string): boolean;
-  /** It decides by what it is told, and asks nobody: its turns wait for fewer commits. */
-  onlyThinks?: boolean;
+  /** Whether it decides only by its input. Its turns then wait for fewer commits. */
+  isPure?: boolean;
   /** May emit events of its own through `host` while it works. */
   open(turn: RuntimeTurn, host: Pick<RuntimeHost, "emit">): Promise<TurnSession>;
 }
 
-/** The reference runtime: asks the driver, runs the tools it wants, feeds the results back, stops at `maxSteps`. */
+/**
+ * The reference runtime: it asks the driver, runs the tools that the driver chooses, gives it the results, and stops at `maxSteps`.
+ *
+ * @example
+ * import { standardRuntime } from "turnpike/runtime";
+ * import { scriptedDriver } from "turnpike/testing";
+ *
+ * console.log(standardRuntime(scriptedDriver([])).manifest); // { id: 'scripted', version: '1' }
+ */
 export function standardRuntime(driver: TurnDriver): RuntimePlugin {
   return {
     manifest: driver.manifest ?? { id: "standard", version: "1" },
     resumes: (version) => driver.resumes?.(version) === true,
-    onlyThinks: driver.onlyThinks === true,
+    isPure: driver.isPure === true,
     async run(turn, host, signal) {
       const opening = (async () => driver.open(turn, host))();
       let session: TurnSession;
@@ -92,14 +100,14 @@ async function converse(
     const decided = await decideOnce(session, input, step, host, signal);
     if (decided.type !== "tools" && !(decided.type === "escalate" && host.waits)) return decided;
     const wanted = decided.type === "tools" ? decided.calls : [askingCall(turn, step, decided)];
-    // A model escalates by calling the tool; its other calls of that step run before the turn ends, or waits.
+    // A model escalates by calling the tool. Its other calls of that step run before the turn ends or waits.
     const results = new Map<ToolCall, ToolResult>();
     const make = async (call: ToolCall): Promise<unknown> => results.set(call, await host.invokeTool(call, { step }));
     const others = wanted.filter((call) => !isAsking(call)).map(make);
     const asking = wanted.filter(isAsking);
     if (!host.waits) await Promise.all(others);
     if (asking[0] !== undefined && !host.waits) return escalationOf(asking[0].arguments);
-    // Where a question is waited for, the host asks it once the others have ended, or wait for a person as well.
+    // Where the turn waits for answers, the host escalates once the other calls have ended, or wait for a person as well.
     await Promise.all([...others, makeInOrder(asking, make)]);
     input = { type: "tool_results", results: wanted.flatMap((call) => results.get(call) ?? []) };
   }
@@ -110,10 +118,10 @@ async function makeInOrder(calls: readonly ToolCall[], make: (call: ToolCall) =>
   for (const call of calls) await make(call);
 }
 
-/** What is kept of a decision, as text: as a value, one that is as deep or as large as JSON may be would be too much. */
-type KeptDecision = { decided: Decided; memory?: JsonValue | undefined };
+/** A stored decision. It is stored as text, because a value around it could exceed the limits of depth and size of JSON. */
+type StoredDecision = { decided: Decided; memory?: JsonValue | undefined };
 
-/** Asks the driver for its decision, unless it made it before the turn was interrupted. */
+/** Asks the driver for its decision, unless the driver made it before the turn was interrupted. */
 async function decideOnce(
   session: TurnSession,
   input: DriverInput,
@@ -121,7 +129,7 @@ async function decideOnce(
   host: RuntimeHost,
   signal: AbortSignal,
 ): Promise<Decided> {
-  let made: KeptDecision | undefined;
+  let made: StoredDecision | undefined;
   const decide = async (): Promise<string> => {
     let decision: DriverDecision;
     try {
@@ -135,22 +143,22 @@ async function decideOnce(
   };
   const text = await host.step(`decision-${step}`, decide, { isInside: true });
   // oxlint-disable-next-line typescript/no-unnecessary-condition -- the step sets it
-  if (made !== undefined) return (made as KeptDecision).decided;
-  const { decided, memory } = JSON.parse(text) as KeptDecision;
+  if (made !== undefined) return (made as StoredDecision).decided;
+  const { decided, memory } = JSON.parse(text) as StoredDecision;
   session.recall?.(input, memory);
   return decided;
 }
 
-/** A decision to ask, as the call that it is where an answer is waited for. */
+/** A decision to escalate as a call of the tool, which a turn that can wait makes of it. */
 function askingCall(
   { executionId, message }: RuntimeTurn,
   step: number,
   { reason, requestedAuthority }: RuntimeOutcome & { type: "escalate" },
 ): ToolCall {
   const { createdAt: requestedAt, traceId } = message;
-  // What it names and does not have is no JSON.
+  // Leaves out keys whose value is undefined, which JSON cannot have.
   const wanted = JSON.parse(JSON.stringify({ reason, requestedAuthority })) as JsonObject;
-  // Within the length of an id, however long the turn's own is.
+  // The id must not exceed the length of an id, however long the turn's own id is.
   return {
     id: `${executionId.slice(0, 240)}-ask-${step}`,
     tool: escalationToolName,
@@ -166,7 +174,7 @@ function isAsking({ tool }: ToolCall): boolean {
 
 type Decided = { type: "tools"; calls: ToolCall[] } | RuntimeOutcome;
 
-/** What the driver's decision means to the turn: calls to run, or an outcome. One that cannot be read is none. */
+/** Reads the driver's decision: calls to run, or an outcome. One that cannot be read fails the turn. */
 function readDecision(decision: DriverDecision): Decided {
   try {
     return decidedBy(decision) ?? fail("invalid_driver_decision");
@@ -221,6 +229,6 @@ async function closeSession(session: TurnSession): Promise<void> {
   try {
     await session.close?.();
   } catch {
-    // The turn has its outcome; a session that cannot say goodbye does not change it.
+    // The turn has its outcome, which a session that fails to close does not change.
   }
 }

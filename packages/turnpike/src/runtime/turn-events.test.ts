@@ -11,7 +11,7 @@ function opened(onEvent: (event: TurnEvent) => unknown = () => {}): TurnEvents {
   return openTurnEvents(requestOf({ version: "1", executionId: "turn-9" }), "trace-1", tools, onEvent);
 }
 
-test("events count from 0 without gaps, each with its own id and moment, all with the request's version and ids", () => {
+test("events count from 0 without gaps, each with its own id and instant, all with the request's version and ids", () => {
   const events = opened();
   events.append("turn.started", {});
   events.append("runtime.event", { type: "thought", data: 1 });
@@ -56,7 +56,7 @@ test("an event that was shown cannot be changed", () => {
   expect(shown.flatMap((event) => [event, event.data]).map(Object.isFrozen)).toEqual([true, true]);
 });
 
-test("an observer that adds an event from within an event keeps the count without gaps", () => {
+test("an observer that adds an event from within an event leaves the count without gaps", () => {
   const events: TurnEvents = opened(({ sequence }) => {
     if (sequence < 3) events.append("runtime.event", sequence);
   });

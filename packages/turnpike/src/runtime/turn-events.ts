@@ -1,21 +1,21 @@
 import type { JsonValue, TurnEvent, TurnEventType, TurnRequest } from "../contracts/index.ts";
 
-/** Where a turn writes down what happens. */
+/** The events of a turn. */
 export interface TurnEvents {
   readonly all: readonly TurnEvent[];
   /** Adds an event and shows it to the observer. After the terminal event nothing is added. */
   append(type: TurnEventType, data: JsonValue): void;
-  /** Adds the terminal event and closes the book. */
+  /** Adds the terminal event, after which nothing is added. */
   close(type: TurnEventType, data: JsonValue): void;
 }
 
-/** How the runtime tells time and makes ids. */
+/** The runtime's clock and its source of ids. */
 export interface TurnTools {
   clock: () => string;
   createId: () => string;
 }
 
-/** Ordered events without gaps behind those that happened before, one writer. The observer must not throw. */
+/** Opens the events of a turn after those of earlier runs. They are numbered without gaps. The observer must not throw. */
 export function openTurnEvents(
   { version, executionId }: TurnRequest,
   traceId: string,
@@ -37,7 +37,7 @@ export function openTurnEvents(
       data,
       occurredAt: clock(),
     };
-    // What is said of an event has no parts that are not frozen already.
+    // The parts of `data` are frozen already.
     Object.freeze(data);
     all.push(Object.freeze(event));
     onEvent(event);

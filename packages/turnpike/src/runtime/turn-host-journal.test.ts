@@ -1,24 +1,28 @@
 import { describe, expect, test } from "vitest";
-import { alice, capability, descriptorOf, fails, now, providerOf, untyped } from "../../test/deployment.ts";
+import { alice, capability, descriptorOf, fails, now, providerOf, scopeOf, untyped } from "../../test/deployment.ts";
 import { drivenBy, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
-import { calling, completed, endingAt, never, saidOf, toolOf, withPen } from "../../test/turns.ts";
+import { calling, completed, endingAt, never, saidOf, toolOf, withWriter } from "../../test/turns.ts";
 import type { ToolCall } from "../contracts/index.ts";
 import type { TurnScope } from "../kernel/index.ts";
 import { memoryTurnJournal } from "../testing/index.ts";
-import type { JournalEntry, TurnPen } from "./journal.ts";
-import { openTurnBook } from "./turn-book.ts";
+import type { JournalEntry, RunWriter } from "./journal.ts";
+import { openRunBuffer } from "./run-buffer.ts";
 import { openTurnEvents } from "./turn-events.ts";
 import { createTurnHost } from "./turn-host.ts";
 import { readReplay } from "./turn-replay.ts";
 
 const start = { isAsync: true } as const;
-const escalations = { add: () => Promise.resolve({ id: "question-1", expiresAt: "2026-01-02T00:00:00Z" }) };
+const escalations = { add: () => Promise.resolve({ id: "escalation-1", expiresAt: "2026-01-02T00:00:00Z" }) };
 const wanted = { reason: "May I?", requestedAuthority: { capabilities: [capability("files", ["notes"], "*")] } };
 const ask: ToolCall = { ...calling("ask", "service.escalate"), arguments: untyped(wanted) };
 
 describe("a turn that is over for its host, although its signal has not fired yet", () => {
-  /** A host whose turn nobody ends, and what got through it. */
-  const hostOf = (ends: { write?: TurnPen["write"]; onCall?: TurnScope["mustEnd"]; onStep?: TurnScope["mustEnd"] }) => {
+  /** A host whose turn does not end, and what got through it. */
+  const hostOf = (ends: {
+    write?: RunWriter["write"];
+    onCall?: TurnScope["mustEnd"];
+    onStep?: TurnScope["mustEnd"];
+  }) => {
     const done: string[] = [];
     let breaks = 0;
     let mustEnd: TurnScope["mustEnd"];
@@ -39,22 +43,22 @@ describe("a turn that is over for its host, although its signal has not fired ye
         return Promise.resolve();
       },
     } as unknown as TurnScope;
-    const pen = {
+    const writer = {
       progress: { at: now, steps: 0, toolCalls: 0, ranMs: 0 },
-      // With a claim a call does not wait for the book.
-      claimFor: () => "a claim",
+      // With a scope a call does not wait for the buffer.
+      openScope: scopeOf,
       write: ends.write ?? (() => Promise.resolve()),
-    } as unknown as TurnPen;
+    } as unknown as RunWriter;
     const request = untyped<Parameters<typeof openTurnEvents>[0]>({ version: 1, executionId: "turn-1" });
     const tools = { clock: () => now, createId: () => "event" };
     const { host } = createTurnHost({
-      onlyThinks: false,
+      isPure: false,
       scope,
       limits: { maxSteps: 9, maxToolCalls: 9, timeoutMs: 1_000 },
       events: openTurnEvents(request, "trace-1", tools, () => {}),
       signal: new AbortController().signal,
       clock: () => now,
-      journal: { book: openTurnBook(pen, { ...tools, show() {}, onFailure() {} }), replay: readReplay([]) },
+      journal: { buffer: openRunBuffer(writer, { ...tools, show() {}, onFailure() {} }), replay: readReplay([]) },
       waits: false,
       owner: alice,
       onBreak: () => (breaks += 1),
@@ -69,7 +73,7 @@ describe("a turn that is over for its host, although its signal has not fired ye
     return { host, done, errorsOfEverything, breaks: () => breaks };
   };
 
-  test("does nothing more once something could not be kept", async () => {
+  test("does nothing more once something could not be stored", async () => {
     const { host, done, errorsOfEverything } = hostOf({ write: () => Promise.reject(new Error("full")) });
     await expect(host.step("first", () => 1)).rejects.toThrow("full");
     expect(await errorsOfEverything()).toEqual(["full", "full", "full"]);
@@ -92,23 +96,23 @@ describe("a turn that is over for its host, although its signal has not fired ye
   });
 });
 
-describe("what is kept of a call", () => {
+describe("what is stored of a call", () => {
   const kindsOf = (entries: readonly JournalEntry[]) =>
     entries.map(({ kind }) => kind).filter((kind) => kind !== "event");
 
-  test("that asks is that it is made, by itself and before anybody is asked, and then what it waits for", async () => {
+  test("that asks is that it is made, by itself and before a person is asked, and then what it waits for", async () => {
     const journal = memoryTurnJournal();
-    const claimed: unknown[] = [];
-    const through = withPen(journal, () => ({ claimFor: (entry) => claimed.push(entry) }));
+    const opened: unknown[] = [];
+    const through = withWriter(journal, () => ({ openScope: (entry) => (opened.push(entry), scopeOf()) }));
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [ask] }));
     await journalWorld(runtime, { journal, through, escalations }).run({}, start);
-    const { kept } = journal.take(key);
-    expect(kindsOf(kept)).toEqual(["admitted", "step", "call", "waiting"]);
-    expect(kept.find(({ kind }) => kind === "call")).toMatchObject({ call: { id: "ask" }, repeatable: true });
-    expect(claimed).toEqual([{ kind: "admitting" }]);
+    const { stored } = journal.take(key);
+    expect(kindsOf(stored)).toEqual(["admitted", "step", "call", "waiting"]);
+    expect(stored.find(({ kind }) => kind === "call")).toMatchObject({ call: { id: "ask" }, repeatable: true });
+    expect(opened).toEqual([{ kind: "admitting" }]);
   });
 
-  test("that is made again, because that is safe, is not kept or claimed a second time", async () => {
+  test("that is made again, because that is safe, is not stored a second time, and has no scope", async () => {
     let work = never;
     const read = toolOf("files.read", { work: () => work() });
     const { runtime } = drivenBy(
@@ -120,18 +124,18 @@ describe("what is kept of a call", () => {
     void world.run({}, start).catch(() => {});
     await expect.poll(() => read.calls.length).toBe(1);
     work = untyped(() => Promise.resolve("again"));
-    const pen = journal.take(key);
+    const writer = journal.take(key);
     const written: JournalEntry[] = [];
-    const claimed: unknown[] = [];
-    const watched: TurnPen = {
-      ...pen,
-      claimFor: (entry) => (claimed.push(entry), undefined),
-      write: (entries, progress) => (written.push(...entries), pen.write(entries, progress)),
+    const opened: unknown[] = [];
+    const watched: RunWriter = {
+      ...writer,
+      openScope: (entry) => (opened.push(entry), undefined),
+      write: (entries, progress) => (written.push(...entries), writer.write(entries, progress)),
     };
-    expect(await world.run({}, { ...start, pen: watched })).toMatchObject({ output: ["succeeded"] });
+    expect(await world.run({}, { ...start, writer: watched })).toMatchObject({ output: ["succeeded"] });
     expect(kindsOf(written)).toEqual(["admitted", "result", "step", "ended"]);
     // The admission and the end have no entry of their own.
-    expect(claimed).toEqual([undefined, undefined]);
+    expect(opened).toEqual([undefined, undefined]);
   });
 
   test("of a tool whose provider failed is that it may not be made again", async () => {
@@ -140,8 +144,8 @@ describe("what is kept of a call", () => {
     );
     const journal = memoryTurnJournal();
     const written: JournalEntry[] = [];
-    const through = withPen(journal, (pen) => ({
-      write: (entries, ...more) => (written.push(...entries), pen.write(entries, ...more)),
+    const through = withWriter(journal, (writer) => ({
+      write: (entries, ...more) => (written.push(...entries), writer.write(entries, ...more)),
     }));
     const world = journalWorld(runtime, { journal, through, toolProviders: [providerOf("post", ["mail"], fails)] });
     expect(await world.run({ context: { enabledToolNamespaces: ["mail"] } })).toMatchObject({
@@ -151,7 +155,7 @@ describe("what is kept of a call", () => {
   });
 });
 
-describe("a question", () => {
+describe("an escalation", () => {
   test("is a call of `service.escalate` alone: another tool may have such arguments", async () => {
     const read = toolOf("files.read");
     const runtime = resumable(async (_turn, host) =>
@@ -164,8 +168,8 @@ describe("a question", () => {
 
   test("is asked by no call of a turn with a caller, which fails", async () => {
     const runtime = resumable(async (_turn, host) => completed(saidOf(await host.invokeTool(ask))));
-    const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
-    const world = journalWorld(runtime, { escalations: nobody });
+    const unasked = { add: () => Promise.reject(new Error("It was asked.")) };
+    const world = journalWorld(runtime, { escalations: unasked });
     expect(await world.run()).toMatchObject({ status: "succeeded", output: "tool_execution_failed" });
   });
 
@@ -188,8 +192,8 @@ test("a turn is refused 1,000 calls over all its runs", async () => {
   await journalWorld(runtime, { journal, through: endingAt(journal, 600) })
     .run({}, start)
     .catch(() => {});
-  expect(journal.take(key).kept.filter(({ kind }) => kind === "result").length).toBeGreaterThan(100);
+  expect(journal.take(key).stored.filter(({ kind }) => kind === "result").length).toBeGreaterThan(100);
   const next = journalWorld(runtime, { journal });
-  expect(await next.goOn()).toMatchObject({ status: "failed", error: { code: "runtime_failed" } });
+  expect(await next.resume()).toMatchObject({ status: "failed", error: { code: "runtime_failed" } });
   expect(next.turnErrors).toMatchObject([{ error: new RangeError("This turn was refused too often.") }]);
 });

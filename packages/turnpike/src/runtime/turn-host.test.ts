@@ -41,7 +41,7 @@ function completionOf({ id, tool }: ToolCall, said: string): JsonValue {
   return said === "succeeded" ? { ...common, status: "succeeded" } : { ...common, status: "denied", code: said };
 }
 
-describe("each call passes the turn's own catalog and limits, is on the trail, and the turn goes on", () => {
+describe("each call passes the turn's own catalog and limits, is in the audit log, and the turn continues", () => {
   const [one, two, three] = [calling("call-1"), calling("call-2"), calling("call-3")];
   const rows: { name: string; calls: Asked[]; options?: TurnOptions; said: string[]; ran: string[] }[] = [
     {
@@ -170,7 +170,7 @@ describe("each call passes the turn's own catalog and limits, is on the trail, a
     });
   });
 
-  test("a tool that fails is a failed result, and the turn goes on", async () => {
+  test("a tool that fails is a failed result, and the turn continues", async () => {
     const broken = toolOf("files.read", { work: () => Promise.reject(new Error("broken")) });
     const world = turnWorldOf(async (_turn, host) => completed(saidOf(await host.invokeTool(calling("call-1")))), {
       tools: [broken],

@@ -10,21 +10,21 @@ import {
   type ToolResult,
 } from "../contracts/index.ts";
 import { accept, check, orAbort } from "../internal/index.ts";
-import { errorObject, type TurnScope } from "../kernel/index.ts";
-import { approvalEscalation, openQuestion } from "./approval.ts";
+import { errorObject, type TurnScope, type WriteScope } from "../kernel/index.ts";
+import { approvalEscalation, openEscalation } from "./approval.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
 import { followRun, type Asked } from "./run-activity.ts";
 import { readEscalationInput } from "./settle.ts";
-import type { TurnBook } from "./turn-book.ts";
+import type { RunBuffer } from "./run-buffer.ts";
 import type { TurnEvents } from "./turn-events.ts";
-import type { KeptCall, TurnReplay } from "./turn-replay.ts";
+import type { RecordedCall, TurnReplay } from "./turn-replay.ts";
 
-/** A turn is bounded in what it leaves behind, too. */
+/** Limits on what one turn stores. */
 const maxRefusals = 1_000;
 const maxEmitted = 20_000;
 
-/** What the envelope of a turn is made of. */
+/** What the host of a turn's plugin is made of. */
 export interface Envelope {
   scope: TurnScope;
   limits: TurnLimits;
@@ -32,32 +32,33 @@ export interface Envelope {
   /** Fires when the turn is over. */
   signal: AbortSignal;
   clock: () => string;
-  /** Where everything is kept, and what was kept of earlier runs. */
-  journal?: { book: TurnBook; replay: TurnReplay } | undefined;
-  /** Whether a question is waited for. */
+  /** Where everything is written, and what earlier runs wrote. */
+  journal?: { buffer: RunBuffer; replay: TurnReplay } | undefined;
+  /** Whether the turn waits for the answer to an escalation. */
   waits: boolean;
-  /** The plugin does nothing but by its host. */
-  onlyThinks: boolean;
-  /** Who is asked for a yes to a call. */
+  /** Whether the plugin acts only through its host. */
+  isPure: boolean;
+  /** Who is asked to approve a call. */
   owner: PrincipalRef;
   /** Fires when the run is to stop before its next call or step. */
   pauses?: AbortSignal | undefined;
-  /** Ends the turn at once: the scope, or the book, says that it must. */
+  /** Called when the scope or the buffer says that the turn must end at once. */
   onBreak(): void;
-  /** The run is over: the turn waits from here on, for any of these. */
+  /** Called when the run is over because the turn waits for any of these escalations. */
   onAsked(asked: readonly Asked[]): void;
 }
 
-/** The host of a plugin, and when all calls that it made have ended, or wait. */
+/** The host of a plugin. */
 export interface TurnHost {
   host: RuntimeHost;
+  /** Resolves when all calls that are being made have ended or wait for a person. */
   settled(): Promise<unknown> | undefined;
 }
 
-/** The host a plugin gets: every call passes the turn's own catalog and limits, then the kernel. */
+/** Makes the host of a plugin. It checks every call against the turn's catalog and limits, and the kernel decides about it. */
 export function createTurnHost(envelope: Envelope): TurnHost {
   const { scope, limits, events, signal, clock } = envelope;
-  const { book, replay } = envelope.journal ?? {};
+  const { buffer, replay } = envelope.journal ?? {};
   const seen = new Map<string, number>();
   const steps = new Set<string>();
   const activity = followRun(envelope.onAsked);
@@ -65,17 +66,17 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   let refusals = 0;
   let emitted = 0;
   /** Whether a step was given before it was durable. */
-  let isAhead = false;
+  let isWriteBehind = false;
 
-  /** Whether the plugin may be given what is not durable yet: all that it does is kept behind that, or does not happen. */
-  const mayBeAhead = envelope.onlyThinks && book?.isOrdered === true;
-  const keepUnlessAhead = async (): Promise<void> => {
-    if (book !== undefined && !mayBeAhead) await orAbort(book.keep(), signal);
+  /** Whether the plugin may get results before they are durable. What it does next is then stored after them, or does not happen. */
+  const allowWriteBehind = envelope.isPure && buffer?.isOrdered === true;
+  const flushUnlessAhead = async (): Promise<void> => {
+    if (buffer !== undefined && !allowWriteBehind) await orAbort(buffer.flush(), signal);
   };
 
   const count = (): void => {
     calls += 1;
-    if (book !== undefined) book.toolCalls = calls;
+    if (buffer !== undefined) buffer.toolCalls = calls;
   };
 
   /** Why the envelope refuses a call before the kernel is asked; undefined when it does not. */
@@ -88,12 +89,12 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     return undefined;
   };
 
-  /** A turn that must end is over for its plugin, although its signal fires only a moment later. */
+  /** Throws when the turn or this run must end, also while the signal has not fired yet. */
   const throwIfOver = (): void => {
     signal.throwIfAborted();
     if (scope.mustEnd !== undefined) throw new Error("The turn has ended.");
     if (activity.onlyWaits) throw new Error("The turn waits for a person: this run of it is over.");
-    if (book?.failure !== undefined) throw book.failure.error;
+    if (buffer?.failure !== undefined) throw buffer.failure.error;
     if (envelope.pauses?.aborted === true) {
       envelope.onBreak();
       throw envelope.pauses.reason;
@@ -115,91 +116,91 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     const { id: callId, tool } = call;
     const ask = (seen.get(callId) ?? 0) + 1;
     seen.set(callId, ask);
-    const kept = replay?.call(call, ask);
-    if (kept?.counts === true) count();
-    const refused = kept === undefined ? refusal(call, ask, step) : undefined;
-    if ((refused !== undefined || kept?.counts === false) && (refusals += 1) > maxRefusals)
+    const earlier = replay?.call(call, ask);
+    if (earlier?.counts === true) count();
+    const refused = earlier === undefined ? refusal(call, ask, step) : undefined;
+    if ((refused !== undefined || earlier?.counts === false) && (refusals += 1) > maxRefusals)
       throw new RangeError("This turn was refused too often.");
-    if (kept?.result !== undefined) {
-      // An answer comes from outside of the turn, which says so now.
-      if (replay?.wasSaid("tool.completed", callId, ask) === false) sayCompleted(kept.result);
-      return kept.result;
+    if (earlier?.result !== undefined) {
+      // The answer of a person was stored between two runs, so no run has told of this call's end yet.
+      if (replay?.wasSaid("tool.completed", callId, ask) === false) sayCompleted(earlier.result);
+      return earlier.result;
     }
 
     if (replay?.wasSaid("tool.requested", callId, ask) !== true) events.append("tool.requested", { callId, tool });
     const made = await orAbort<Made>(
-      refused === undefined ? carryOut(call, step, kept) : refuse(call, refused),
+      refused === undefined ? carryOut(call, step, earlier) : refuse(call, refused),
       signal,
     );
-    book?.join(made.claim);
+    buffer?.closeScope(made.writes);
     if ("waitsFor" in made) {
       // The call has no result yet: it gets one in a later run.
-      if (made.waitsFor.approval !== undefined) book?.add({ kind: "asked", callId });
-      if (book !== undefined) await orAbort(book.keep(), signal);
+      if (made.waitsFor.approval !== undefined) buffer?.add({ kind: "asked", callId });
+      if (buffer !== undefined) await orAbort(buffer.flush(), signal);
       activity.ask(made.waitsFor);
       onWaiting();
       return orAbort(new Promise<never>(() => {}), signal);
     }
     const { result } = made;
-    book?.add({ kind: "result", callId, result, ...(ask > 1 && { ask }) });
+    buffer?.add({ kind: "result", callId, result, ...(ask > 1 && { ask }) });
     sayCompleted(result);
-    await keepUnlessAhead();
+    await flushUnlessAhead();
     if (scope.mustEnd !== undefined) envelope.onBreak();
     return result;
   };
 
-  /** The refusal is recorded with its result, behind what was recorded before. */
+  /** Records the refusal together with its result, after everything that was recorded before. */
   const refuse = async (call: ToolCall, code: ErrorCode): Promise<Made> => {
-    const claim = book?.claimFor();
-    return { result: await scope.refuseTool(call, clock(), code, claim), claim };
+    const writes = buffer?.openScope();
+    return { result: await scope.refuseTool(call, clock(), code, writes), writes };
   };
 
-  /** Makes a call, of which it is kept before that it is made. One that was made before is made again only if that is safe. */
-  const carryOut = async (call: ToolCall, step: number, kept: KeptCall | undefined): Promise<Made> => {
-    if (book === undefined) return { result: await scope.invokeTool(call, clock(), signal) };
-    if (kept?.repeatable === false) {
-      const claim = book.claimFor();
-      return { result: await scope.interruptTool(call, clock(), claim), claim };
+  /** Journals a call, then makes it. One that was made before is made again only if that is safe. */
+  const carryOut = async (call: ToolCall, step: number, recorded: RecordedCall | undefined): Promise<Made> => {
+    if (buffer === undefined) return { result: await scope.invokeTool(call, clock(), signal) };
+    if (recorded?.repeatable === false) {
+      const writes = buffer.openScope();
+      return { result: await scope.interruptTool(call, clock(), writes), writes };
     }
     const entry = { kind: "call", call, step, repeatable: isRepeatable(scope, call.tool) } as const;
     const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
-    const isNew = kept === undefined || kept.isAsked === true;
-    const claim = isNew && input === undefined ? book.claimFor(entry) : undefined;
-    if (claim === undefined) {
-      if (isNew) book.add(entry);
-      await book.keep();
+    const isNew = recorded === undefined || recorded.isAsked === true;
+    const writes = isNew && input === undefined ? buffer.openScope(entry) : undefined;
+    if (writes === undefined) {
+      if (isNew) buffer.add(entry);
+      await buffer.flush();
     }
     throwIfOver();
     if (input !== undefined) return askFor(call, input);
     let isMade = false;
-    const result = await scope.invokeTool(call, clock(), signal, { claim, onEffect: () => (isMade = true) });
-    // A tool that was called says what it likes: only the kernel says that somebody is asked first.
-    const question = envelope.waits && !isMade ? openQuestion(result) : undefined;
-    if (question === undefined) return { result, claim };
-    const earlier = replay?.question(call.id);
+    const result = await scope.invokeTool(call, clock(), signal, { writes, onEffect: () => (isMade = true) });
+    // Only a result of the kernel can name an escalation. A tool that was called could forge one.
+    const reference = envelope.waits && !isMade ? openEscalation(result) : undefined;
+    if (reference === undefined) return { result, writes };
+    const earlier = replay?.escalation(call.id);
     const escalation =
-      earlier?.question?.id === question.id
+      earlier?.reference?.id === reference.id
         ? earlier.escalation
         : approvalEscalation(call.tool, clock(), envelope.owner);
-    return { waitsFor: { callId: call.id, escalation, question, approval: { tool: call.tool } }, claim };
+    return { waitsFor: { callId: call.id, escalation, reference, approval: { tool: call.tool } }, writes };
   };
 
-  /** Asks a person, unless an earlier run did: a question that is open is not asked again. */
+  /** Asks a person, unless an escalation of an earlier run is open. */
   const askFor = async (call: ToolCall, input: Parameters<TurnScope["escalate"]>[0]): Promise<Made> => {
     const { id: callId, tool } = call;
-    const earlier = replay?.question(callId);
+    const earlier = replay?.escalation(callId);
     if (earlier !== undefined) return { waitsFor: { callId, ...earlier } };
     const asked = await scope.escalate(input, clock(), signal);
     if (asked.kind === "refused") {
       const status = notAsked.has(asked.reason) ? "failed" : "denied";
       return { result: { status, callId, tool, completedAt: clock(), error: errorObject(asked.reason) } };
     }
-    return { waitsFor: { callId, escalation: asked.escalation, question: asked.question } };
+    return { waitsFor: { callId, escalation: asked.escalation, reference: asked.reference } };
   };
 
   const beginStep = async (): Promise<void> => {
     throwIfOver();
-    if (book !== undefined) book.steps += 1;
+    if (buffer !== undefined) buffer.steps += 1;
     await orAbort(scope.checkAccess(clock(), signal), signal);
     if (scope.mustEnd !== undefined) envelope.onBreak();
     throwIfOver();
@@ -211,31 +212,31 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     isInside: boolean,
   ): Promise<T> => {
     throwIfOver();
-    if (book === undefined) return work();
+    if (buffer === undefined) return work();
     if (typeof name !== "string" || name === "") throw new TypeError("A step needs a name.");
     if (steps.has(name)) throw new TypeError(`This turn has made a step ${name} already.`);
     steps.add(name);
     const made = replay?.step(name);
     if (made !== undefined) return made.value as T;
-    // A step does something outside, which may be because of those before it.
-    if (isAhead) {
-      await keepUnlessAhead();
+    // This step may act outside of the host because of the results of earlier steps, so those become durable first.
+    if (isWriteBehind) {
+      await flushUnlessAhead();
       throwIfOver();
     }
     const value = await orAbort(Promise.resolve(work()), signal);
     const checked = check(JsonValueSchema, withoutUndefined(value));
     if (!checked.ok) throw new TypeError(`The step ${name} came to something that is no JSON: ${checked.message}`);
-    book.add({ kind: "step", name, value: checked.value });
-    if (isInside && book.isOrdered) isAhead = true;
-    else await keepUnlessAhead();
+    buffer.add({ kind: "step", name, value: checked.value });
+    if (isInside && buffer.isOrdered) isWriteBehind = true;
+    else await flushUnlessAhead();
     return value;
   };
 
-  /** Follows an operation until it ends, or waits. */
+  /** Counts an operation as being made until it ends or waits for a person. */
   const follow = <T>(kind: "call" | "other", operate: (onWaiting: () => void) => Promise<T>): Promise<T> => {
     const end = activity.begin(kind);
     const made = operate(end);
-    // A plugin that does not wait must not bring the process down when the turn ends first.
+    // If the plugin does not await the operation, its rejection must not end the process.
     made.then(end, end);
     return made;
   };
@@ -246,7 +247,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult> {
       const isAsking = envelope.waits && call?.tool === escalationToolName;
       return follow(isAsking ? "other" : "call", async (onWaiting) => {
-        // Whoever is asked sees what the calls before it came to.
+        // Calls that are being made end first, so that the person who is asked sees their results.
         const others = isAsking ? activity.callsSettled() : undefined;
         if (others !== undefined) await others;
         return invoke(call, options?.step ?? 0, onWaiting);
@@ -268,15 +269,15 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   return { host, settled: activity.callsSettled };
 }
 
-/** Why a question that was allowed is not asked. */
+/** Why an escalation that was allowed is not opened. */
 const notAsked: ReadonlySet<string> = new Set([
   "audit_unavailable",
   "escalation_unavailable",
   "too_many_escalations",
 ] satisfies ErrorCode[]);
 
-/** What a call came to, or what it waits for. The rest of what it keeps waits under the claim. */
-type Made = { claim?: unknown } & ({ result: ToolResult } | { waitsFor: Asked });
+/** The result of a call, or the escalation that it waits for. `writes` holds what the call has not written yet. */
+type Made = { writes?: WriteScope | undefined } & ({ result: ToolResult } | { waitsFor: Asked });
 
 /** Whether a call of the tool may be made twice. */
 function isRepeatable({ tools }: TurnScope, tool: string): boolean {
@@ -284,7 +285,7 @@ function isRepeatable({ tools }: TurnScope, tool: string): boolean {
   return descriptor !== undefined && (descriptor.readWrite === "read" || descriptor.annotations?.idempotent === true);
 }
 
-/** Objects may name parts that they do not have, which no JSON does. */
+/** Leaves out keys whose value is undefined, which JSON cannot have. */
 function withoutUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUndefined);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;

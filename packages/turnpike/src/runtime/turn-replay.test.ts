@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callOf, now } from "../../test/deployment.ts";
-import { escalation, eventOf } from "../../test/kept-turns.ts";
+import { escalation, eventOf } from "../../test/journaled-turns.ts";
 import type { JsonObject, ToolCall, ToolResult, TurnEventType } from "../contracts/index.ts";
 import type { AdmissionRecord } from "../kernel/index.ts";
 import type { JournalEntry } from "./journal.ts";
@@ -9,7 +9,7 @@ import { readReplay } from "./turn-replay.ts";
 const call = callOf();
 const made: JournalEntry = { kind: "call", call, step: 0, repeatable: false };
 const result: ToolResult = { status: "succeeded", callId: call.id, tool: call.tool, completedAt: now, output: null };
-const kept: JournalEntry = { kind: "result", callId: call.id, result };
+const stored: JournalEntry = { kind: "result", callId: call.id, result };
 const asked: JournalEntry = { kind: "asked", callId: call.id };
 const waiting: JournalEntry = { kind: "waiting", callId: call.id, escalation };
 const answered: JournalEntry = { kind: "answered", callId: call.id, result };
@@ -23,23 +23,23 @@ describe("what an earlier run left of a call", () => {
   const rows: { name: string; entries: JournalEntry[]; expected: object | undefined }[] = [
     { name: "that was not made is nothing", entries: [], expected: undefined },
     {
-      name: "of which nobody knows how it ended is that it may not be made again",
+      name: "whose outcome is unknown is that it may not be made again",
       entries: [made],
       expected: { repeatable: false, counts: true },
     },
     {
       name: "that has ended is its result",
-      entries: [made, kept],
+      entries: [made, stored],
       expected: { repeatable: false, counts: true, result },
     },
     {
-      name: "that waits for a yes is that it is made as if for the first time",
+      name: "that waits for an approval is that it is made as if for the first time",
       entries: [made, asked],
       expected: { repeatable: true, counts: true, isAsked: true },
     },
     {
       name: "that the limits of the turn refused is its denial, which is none of the calls of the turn",
-      entries: [kept],
+      entries: [stored],
       expected: { repeatable: true, counts: false, result },
     },
   ];
@@ -53,7 +53,7 @@ describe("what an earlier run left of a call", () => {
 describe("a call under the id of an earlier one", () => {
   const other: ToolCall = { ...call, arguments: { note: "today", at: [1, 2] } };
   const same: { name: string; now: ToolCall }[] = [
-    { name: "at another moment", now: { ...other, requestedAt: "2026-01-01T13:00:00Z" } },
+    { name: "at another instant", now: { ...other, requestedAt: "2026-01-01T13:00:00Z" } },
     { name: "with its arguments in another order", now: { ...other, arguments: { at: [1, 2], note: "today" } } },
   ];
   const different: { name: string; now: ToolCall }[] = [
@@ -63,7 +63,7 @@ describe("a call under the id of an earlier one", () => {
   ];
   for (const { state, entries } of [
     { state: "made", entries: [] },
-    { state: "ended", entries: [kept] },
+    { state: "ended", entries: [stored] },
     { state: "asked about", entries: [asked] },
   ]) {
     const replay = readReplay([{ ...made, call: other }, ...entries]);
@@ -84,7 +84,7 @@ describe("a call under the id of an earlier one", () => {
       result: { ...result, completedAt: `2026-01-01T12:00:0${ask}Z` },
       ask,
     }));
-    const replay = readReplay([made, kept, ...denials]);
+    const replay = readReplay([made, stored, ...denials]);
     expect([1, 2, 3, 4].map((ask) => replay.call(call, ask)?.result)).toEqual([
       result,
       ...denials.map((denial) => denial.result),
@@ -119,7 +119,7 @@ describe("what the kernel has to know of earlier runs", () => {
     { name: "that it had been made", entries: [admitted, answered, admitted], earlier: isAdmitted },
     {
       name: "that a call may have had an effect, also when it has ended",
-      entries: [admitted, made, kept],
+      entries: [admitted, made, stored],
       earlier: { ...isAdmitted, mayHaveTakenEffect: true },
     },
     {
@@ -135,15 +135,15 @@ describe("what the kernel has to know of earlier runs", () => {
     });
 });
 
-test("a question stands until it is answered", () => {
-  expect(readReplay([made, waiting]).question(call.id)).toStrictEqual({ escalation });
-  expect(readReplay([made, waiting, answered]).question(call.id)).toBeUndefined();
+test("an escalation is open until it is answered", () => {
+  expect(readReplay([made, waiting]).escalation(call.id)).toStrictEqual({ escalation });
+  expect(readReplay([made, waiting, answered]).escalation(call.id)).toBeUndefined();
 });
 
 test("what the turn said of a call counts for each time that it was asked for", () => {
   const { id: callId } = call;
   const requested = saying("tool.requested", { callId });
-  const refused: JournalEntry[] = [{ ...kept, ask: 2 }, saying("tool.completed", { callId })];
+  const refused: JournalEntry[] = [{ ...stored, ask: 2 }, saying("tool.completed", { callId })];
   const replay = readReplay([saying("turn.started", {}), requested, made, requested, ...refused]);
   expect([1, 2, 3].map((ask) => replay.wasSaid("tool.requested", callId, ask))).toEqual([true, true, false]);
   // What was said of the second is not said of the first, which has not ended.

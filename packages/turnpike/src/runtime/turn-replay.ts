@@ -5,42 +5,44 @@ import type { JournalEntry } from "./journal.ts";
 import type { Asked } from "./run-activity.ts";
 
 /** A call of an earlier run. */
-export interface KeptCall {
+export interface RecordedCall {
   /** Whether it may be made again. */
   repeatable: boolean;
-  /** Whether it counts as one of the turn's calls: its own limits refused it otherwise. */
+  /** Whether it counts as one of the turn's calls. A call that the turn's limits refused does not. */
   counts: boolean;
-  /** It was not made, because a person was asked first: it is made as if for the first time. */
+  /** Whether it was not made, because a person was asked first. It is then made as if for the first time. */
   isAsked?: boolean;
   result?: ToolResult;
 }
 
-/** What the earlier runs of a turn came to, as its plugin asks for it again. */
+/** The results of the earlier runs of a turn, which its plugin asks for again. */
 export interface TurnReplay {
   readonly events: readonly TurnEvent[];
-  /** What the kernel has to know of them; undefined when the turn was not admitted yet. */
+  /** What the kernel has to know of the earlier runs; undefined when the turn was not admitted yet. */
   readonly earlier: EarlierRun | undefined;
-  /** What a named step came to; undefined when it was not made. */
+  /** Whether it knows every entry. One that a newer version stored may be of a kind that this one does not know. */
+  readonly isKnown: boolean;
+  /** The result of a named step; undefined when the step was not made. */
   step(name: string): { value: JsonValue } | undefined;
-  /** The call under this id, asked for the n-th time; undefined when it was not. Throws when another one was made under it. */
-  call(call: ToolCall, ask: number): KeptCall | undefined;
-  /** What an earlier run waited for with this call; undefined when it did not, or has its answer. */
-  question(callId: string): Omit<Asked, "callId"> | undefined;
-  /** Whether the turn said already that the call is asked for, or how it ended, for the n-th time. */
+  /** The `ask`-th call with this id; undefined when there was none. Throws when another call was made with this id. */
+  call(call: ToolCall, ask: number): RecordedCall | undefined;
+  /** The open escalation that this call waits for; undefined when there is none. */
+  escalation(callId: string): Omit<Asked, "callId"> | undefined;
+  /** Whether an event of this type was appended for the `ask`-th call with this id. */
   wasSaid(type: "tool.requested" | "tool.completed", callId: string, ask: number): boolean;
   /** Whether the plugin emits an event again that an earlier run emitted at the same place. */
   wasEmitted(data: JsonValue): boolean;
 }
 
-/** Reads what is kept of a turn. */
-export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
+/** Reads the stored entries of a turn. */
+export function readReplay(entries: readonly JournalEntry[]): TurnReplay {
   const events: TurnEvent[] = [];
   const steps = new Map<string, { value: JsonValue; place: number }>();
   const calls = new Map<string, MadeCall>();
-  const questions = new Map<string, Omit<Asked, "callId">>();
+  const escalations = new Map<string, Omit<Asked, "callId">>();
   /** Calls that may have had an effect. */
   const effects = new Set<string>();
-  /** How often the turn said something of a call. */
+  /** How many events of each type the turn has for each call. */
   const said = new Map<string, number>();
   const count = (what: string, times: number): void => void said.set(what, (said.get(what) ?? 0) + times);
   let emitted: { text: string; place: number }[] = [];
@@ -48,8 +50,9 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   let isAdmitted = false;
   let admission: EarlierRun["admission"];
   let isAnswered = false;
+  let isKnown = true;
 
-  kept.forEach((entry, place) => {
+  entries.forEach((entry, place) => {
     switch (entry.kind) {
       case "event":
         events.push(entry.event);
@@ -74,50 +77,57 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
         if (!entry.repeatable) effects.add(entry.call.id);
         calls.set(entry.call.id, {
           call: entry.call,
-          kept: { repeatable: entry.repeatable, counts: true },
+          recorded: { repeatable: entry.repeatable, counts: true },
         });
         break;
       case "asked": {
         const made = calls.get(entry.callId);
         effects.delete(entry.callId);
-        const unmade: KeptCall = { repeatable: true, counts: true, isAsked: true };
-        calls.set(entry.callId, { ...made, kept: unmade });
+        const unmade: RecordedCall = { repeatable: true, counts: true, isAsked: true };
+        calls.set(entry.callId, { ...made, recorded: unmade });
         break;
       }
       case "waiting": {
-        const { kind: _kind, callId, ...asked } = entry;
-        questions.set(callId, asked);
+        const { kind: _kind, callId, question: reference, ...asked } = entry;
+        escalations.set(callId, { ...asked, ...(reference && { reference }) });
         lastWait = place;
         break;
       }
       case "answered":
         isAnswered = true;
-        questions.delete(entry.callId);
+        escalations.delete(entry.callId);
         giveResult(entry.callId, entry.result);
         break;
       case "result":
         giveResult(nameOf(entry.callId, entry.ask), entry.result);
-        // What is said of one that was refused for its id is kept with its result, and is not said of the first.
+        // The events of a call that was refused for its id are stored with its result, and do not belong to the first call.
         if ((entry.ask ?? 1) > 1) count(`tool.completed ${entry.callId}`, -1);
         break;
+      case "ended":
+        break;
+      default:
+        // Whatever it says, an effect may have come of it.
+        isKnown = false;
+        effects.add(`entry ${place}`);
     }
   });
 
   function giveResult(name: string, result: ToolResult): void {
     const made = calls.get(name);
-    const before = made?.kept ?? { repeatable: true, counts: false };
-    calls.set(name, { ...made, kept: { ...before, result } });
+    const before = made?.recorded ?? { repeatable: true, counts: false };
+    calls.set(name, { ...made, recorded: { ...before, result } });
   }
 
   /**
-   * A step that was made emits nothing again. One that was cut off is done anew, and what it emits is new; but a run that came
-   * to wait cut nothing off, and what it emitted is emitted again outside of steps, in whichever order its branches come.
+   * Drops the events before a place, because a step that was made does not emit again. A step that was cut off is made anew, and
+   * its events are new. A run that began to wait cut nothing off: the next run emits its events again outside of steps, in any order.
    */
   const moveTo = (place: number | undefined): void => {
     emitted = emitted.filter((one) => (place === undefined ? one.place < lastWait : one.place > place));
   };
   return {
     events,
+    isKnown,
     earlier: isAdmitted ? { admission, isAnswered, mayHaveTakenEffect: effects.size > 0 } : undefined,
     step(name) {
       const made = steps.get(name);
@@ -128,9 +138,9 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
       const made = calls.get(nameOf(call.id, ask));
       if (made?.call !== undefined && !isSame(made.call, call))
         throw new Error(`Another call was made as ${call.id} before the turn was interrupted.`);
-      return made?.kept;
+      return made?.recorded;
     },
-    question: (callId) => questions.get(callId),
+    escalation: (callId) => escalations.get(callId),
     wasSaid: (type, callId, ask) =>
       (type === "tool.completed" && ask > 1) || (said.get(`${type} ${callId}`) ?? 0) >= ask,
     wasEmitted(data) {
@@ -145,7 +155,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
 
 interface MadeCall {
   call?: ToolCall;
-  kept: KeptCall;
+  recorded: RecordedCall;
 }
 
 /** No id has a line break. */

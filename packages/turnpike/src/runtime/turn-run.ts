@@ -1,9 +1,9 @@
 import type { AccessContext, ToolDescriptor, TurnEvent, TurnOptions, TurnRequest } from "../contracts/index.ts";
 import { openDeadline, quietly, type Deadline } from "../internal/index.ts";
 import type { Kernel } from "../kernel/index.ts";
-import type { TurnJournal, TurnPen } from "./journal.ts";
+import type { TurnJournal, RunWriter } from "./journal.ts";
 import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
-import { openTurnBook, type TurnBook } from "./turn-book.ts";
+import { openRunBuffer, type RunBuffer } from "./run-buffer.ts";
 import { openTurnEvents, type TurnEvents, type TurnTools } from "./turn-events.ts";
 import { readReplay, type TurnReplay } from "./turn-replay.ts";
 
@@ -18,7 +18,7 @@ export interface Executor {
   reportError(error: unknown, executionId: string): void;
 }
 
-/** One turn on its way. */
+/** One run of a turn. */
 export interface Run {
   request: TurnRequest;
   context: AccessContext;
@@ -26,54 +26,54 @@ export interface Run {
   limits: TurnLimits;
   events: TurnEvents;
   deadline: Deadline;
-  journal: { pen: TurnPen; book: TurnBook; replay: TurnReplay } | undefined;
-  /** An earlier run of the turn was interrupted, or waited. */
-  goesOn: boolean;
+  journal: { writer: RunWriter; buffer: RunBuffer; replay: TurnReplay } | undefined;
+  /** Whether an earlier run of the turn was interrupted or waited. */
+  resumes: boolean;
   startedAt: string;
-  /** The turn is over at once: nothing can be kept of it any more. */
+  /** Resolves when the turn must end at once. */
   breaking: Promise<void>;
   onBreak(): void;
 }
 
-/** Opens a run of a turn: its clock starts. */
+/** Opens a run of a turn, and starts its deadline. */
 export function openRun(
   { tools, defaults }: Executor,
-  turn: Pick<Run, "request" | "context" | "offered" | "goesOn"> & { pen: TurnPen | undefined },
+  turn: Pick<Run, "request" | "context" | "offered" | "resumes"> & { writer: RunWriter | undefined },
   { signal, onEvent }: { signal?: AbortSignal | undefined; onEvent?: ((event: TurnEvent) => unknown) | undefined },
 ): Run {
-  const { request, context, offered, goesOn, pen } = turn;
+  const { request, context, offered, resumes, writer } = turn;
   let onBreak = (): void => {};
   const breaking = new Promise<void>((resolve) => {
     onBreak = resolve;
   });
   // An observer that throws or rejects changes nothing.
   const show = (event: TurnEvent): void => quietly(() => onEvent?.(event));
-  const journal = pen && {
-    pen,
-    book: openTurnBook(pen, { clock: tools.clock, show, onFailure: onBreak }),
-    replay: readReplay(pen.kept),
+  const journal = writer && {
+    writer,
+    buffer: openRunBuffer(writer, { clock: tools.clock, show, onFailure: onBreak }),
+    replay: readReplay(writer.stored),
   };
-  const observe = journal ? (event: TurnEvent) => journal.book.add({ kind: "event", event }) : show;
-  const limits = pen?.turn.limits ?? limitsOf(request.options, defaults);
+  const observe = journal ? (event: TurnEvent) => journal.buffer.add({ kind: "event", event }) : show;
+  const limits = writer?.turn.limits ?? limitsOf(request.options, defaults);
   const late = `The turn did not end within ${limits.timeoutMs} ms.`;
-  const left = Math.max(1, limits.timeoutMs - (pen?.progress.ranMs ?? 0));
-  const callers = [...(signal ? [signal] : []), ...(pen ? [pen.stop] : [])];
+  const left = Math.max(1, limits.timeoutMs - (writer?.progress.ranMs ?? 0));
+  const callers = [...(signal ? [signal] : []), ...(writer ? [writer.stop] : [])];
   return {
     request,
     context,
     offered,
-    goesOn,
+    resumes,
     limits,
     journal,
     breaking,
     onBreak,
-    startedAt: pen?.turn.startedAt ?? tools.clock(),
+    startedAt: writer?.turn.startedAt ?? tools.clock(),
     events: openTurnEvents(request, context.traceId, tools, observe, journal?.replay.events),
     deadline: openDeadline(left, callers, late),
   };
 }
 
-/** The limits of a turn, of which those that were not asked for are the defaults. */
+/** The limits of a turn. Limits that the request leaves open are the defaults. */
 export function limitsOf(asked: TurnOptions = {}, defaults: TurnOptions): TurnLimits {
   const maxSteps = asked.maxSteps ?? defaults.maxSteps ?? 16;
   return Object.freeze({

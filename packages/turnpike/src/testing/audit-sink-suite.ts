@@ -2,7 +2,7 @@ import type { AuditEvent } from "../contracts/index.ts";
 import type { AuditSink } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 
-/** A sink, and a look at what it keeps of one tenant, in order. */
+/** A sink, and a way to read what it stored of one tenant, in order. */
 export interface AuditSinkUnderTest {
   sink: AuditSink;
   recorded(namespaceId: string): Promise<readonly AuditEvent[]>;
@@ -30,11 +30,22 @@ function event(id: string, changes: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-/** Whether a sink keeps every event it acknowledged, whole and in order. */
+/**
+ * Whether a sink stores every event it acknowledged, whole and in order.
+ *
+ * @example
+ * import { auditSinkSuite, memoryAudit } from "turnpike/testing";
+ *
+ * const sink = memoryAudit();
+ * const recorded = async (tenant: string) => sink.events.filter(({ namespaceId }) => namespaceId === tenant);
+ * const [first] = auditSinkSuite(async () => ({ sink, recorded }));
+ * await first?.run();
+ * console.log(first?.name); // stores every field of an event
+ */
 export function auditSinkSuite(open: () => Promise<AuditSinkUnderTest>): PortCase[] {
   return [
     {
-      name: "keeps every field of an event",
+      name: "stores every field of an event",
       async run() {
         const { sink, recorded } = await open();
         await sink.record(event("event-1"));
@@ -42,7 +53,7 @@ export function auditSinkSuite(open: () => Promise<AuditSinkUnderTest>): PortCas
       },
     },
     {
-      name: "keeps events in the order in which they were acknowledged, and tenants apart",
+      name: "stores events in the order in which they were acknowledged, and separates tenants",
       async run() {
         const { sink, recorded } = await open();
         for (const id of ["event-1", "event-2", "event-3"]) await sink.record(event(id));

@@ -75,7 +75,19 @@ function grantsOf(answer: readonly Grant[] | VersionedGrants): readonly Grant[] 
   return "version" in answer ? answer.grants : answer;
 }
 
-/** Whether a grant source answers exactly what it is asked for, and forgets nothing. */
+/**
+ * Whether a grant source answers exactly what it is asked for, and forgets nothing.
+ *
+ * @example
+ * import { grantSourceSuite, memoryGrants } from "turnpike/testing";
+ *
+ * const cases = grantSourceSuite(async (grants) => {
+ *   const source = memoryGrants(grants);
+ *   return { source, revoke: source.revoke };
+ * });
+ * for (const { run } of cases) await run();
+ * console.log(cases.length > 0); // true
+ */
 export function grantSourceSuite(open: (grants: readonly Grant[]) => Promise<GrantSourceUnderTest>): PortCase[] {
   const signal = new AbortController().signal;
   const idsOf = async ({ source }: GrantSourceUnderTest, asked: GrantScope): Promise<string[]> =>
@@ -111,7 +123,7 @@ export function grantSourceSuite(open: (grants: readonly Grant[]) => Promise<Gra
     {
       name: "answers with an empty list when there is nothing, and does not throw",
       async run() {
-        expectSame(await idsOf(await open(world), scope({ actor: bob })), [], "grants of somebody without any");
+        expectSame(await idsOf(await open(world), scope({ actor: bob })), [], "grants of an actor without any");
       },
     },
     {
@@ -123,7 +135,7 @@ export function grantSourceSuite(open: (grants: readonly Grant[]) => Promise<Gra
       },
     },
     {
-      name: "keeps inactive grants in the answer: what is live is the kernel's to say",
+      name: "leaves inactive grants in the answer: what is live is the kernel's to say",
       async run() {
         const inactive = grant("expired", { constraints: { expiresAt: "2020-01-01T00:00:00Z" } });
         expectSame(await idsOf(await open([inactive]), scope()), ["expired"], "an expired grant");
@@ -166,7 +178,11 @@ export function grantSourceSuite(open: (grants: readonly Grant[]) => Promise<Gra
           true,
           "a grant that only others have",
         );
-        expectSame((await source.find("tenant-1", "no-such", signal)) === undefined, true, "a grant that nobody has");
+        expectSame(
+          (await source.find("tenant-1", "no-such", signal)) === undefined,
+          true,
+          "a grant that does not exist",
+        );
       },
     },
   ];

@@ -4,13 +4,22 @@ import type { SettingsHolder } from "./memory-namespace-settings.ts";
 
 /** An access guard in memory. */
 export interface MemoryAccess extends AccessGuard {
-  /** From now on nothing of this actor's access stands. */
+  /** Revokes the access of this actor. */
   revoke(holder: SettingsHolder): void;
   /** The tool namespaces that are on for this actor from now on; until then those that its context names. */
   switchTo(holder: SettingsHolder, namespaces: readonly string[]): void;
 }
 
-/** Lets every access stand as its context says until something is taken away. */
+/**
+ * Every access is active as its context says until something is taken away.
+ *
+ * @example
+ * import { memoryAccess } from "turnpike/testing";
+ *
+ * const access = memoryAccess();
+ * access.revoke(context);
+ * console.log(await access.check(context, AbortSignal.timeout(1_000))); // { isActive: false }
+ */
 export function memoryAccess(): MemoryAccess {
   const revoked = new Set<string>();
   const selections = new Map<string, readonly string[]>();
@@ -20,9 +29,9 @@ export function memoryAccess(): MemoryAccess {
     switchTo: (holder, namespaces) => void selections.set(keyOf(holder), namespaces),
     check(context: AccessContext) {
       const key = keyOf(context);
-      if (revoked.has(key)) return Promise.resolve({ stands: false });
+      if (revoked.has(key)) return Promise.resolve({ isActive: false });
       const enabledToolNamespaces = selections.get(key) ?? context.enabledToolNamespaces;
-      return Promise.resolve({ stands: true, enabledToolNamespaces });
+      return Promise.resolve({ isActive: true, enabledToolNamespaces });
     },
   };
 }

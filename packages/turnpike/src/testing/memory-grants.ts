@@ -10,8 +10,8 @@ export interface MemoryGrants extends GrantSource<readonly Grant[]> {
   revoke(namespaceId: string, grantId: string, at: string): void;
 }
 
-/** A grant, and the answer to whoever asks for it: the same promise each time, which nobody has to wait for twice. */
-interface Kept {
+/** A grant, and the answer about it: the same promise each time, so that callers need not wait twice. */
+interface StoredGrant {
   grant: Grant;
   found: Promise<Grant>;
 }
@@ -21,18 +21,28 @@ interface Answer {
   grants: Promise<readonly Grant[]>;
 }
 
-/** Keeps grants in memory. The same scope gets the same frozen array until something changes. */
+/**
+ * Stores grants in memory. The same scope gets the same frozen array until something changes.
+ *
+ * @example
+ * import { memoryGrants } from "turnpike/testing";
+ *
+ * const grants = memoryGrants([grant]);
+ * grants.revoke("home", "grant-1", "2026-01-02T00:00:00Z");
+ * const found = await grants.find("home", "grant-1");
+ * console.log(found?.revokedAt); // 2026-01-02T00:00:00Z
+ */
 export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
   /** By namespace and id. */
-  const grants = new Map<string, Map<string, Kept>>();
+  const grants = new Map<string, Map<string, StoredGrant>>();
   /** By the id of the actor, which needs no key to be made for every call. */
   const answers = new Map<string, Answer[]>();
   const put = (grant: Grant): void => {
-    // One that does not fit is kept as well: what a kernel makes of it is worth a test.
+    // One that does not fit is stored as well, so that tests can show what a kernel does with it.
     const accepted = accept(GrantSchema, grant);
-    const kept = accepted.ok ? accepted.value : deepFreeze(structuredClone(grant));
-    const tenant = grants.get(grant.namespaceId) ?? new Map<string, Kept>();
-    grants.set(grant.namespaceId, tenant.set(grant.id, { grant: kept, found: Promise.resolve(kept) }));
+    const stored = accepted.ok ? accepted.value : deepFreeze(structuredClone(grant));
+    const tenant = grants.get(grant.namespaceId) ?? new Map<string, StoredGrant>();
+    grants.set(grant.namespaceId, tenant.set(grant.id, { grant: stored, found: Promise.resolve(stored) }));
     answers.clear();
   };
   for (const grant of initial) put(grant);
@@ -55,9 +65,9 @@ export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
       for (const grant of issued) put(grant);
     },
     revoke(namespaceId, grantId, at) {
-      const kept = grants.get(namespaceId)?.get(grantId);
-      if (kept === undefined) throw new Error(`There is no grant ${grantId} in namespace ${namespaceId}.`);
-      put({ ...kept.grant, revokedAt: at });
+      const stored = grants.get(namespaceId)?.get(grantId);
+      if (stored === undefined) throw new Error(`There is no grant ${grantId} in namespace ${namespaceId}.`);
+      put({ ...stored.grant, revokedAt: at });
     },
   };
 }

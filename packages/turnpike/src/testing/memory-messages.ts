@@ -6,7 +6,14 @@ export interface MemoryMessages extends MessageTransport {
   readonly delivered: readonly MessageEnvelope[];
 }
 
-/** Keeps every message that was delivered, in order. */
+/**
+ * Stores every message that was delivered, in order.
+ *
+ * @example
+ * import { memoryMessages } from "turnpike/testing";
+ *
+ * console.log(memoryMessages().delivered); // []
+ */
 export function memoryMessages(): MemoryMessages {
   const delivered: MessageEnvelope[] = [];
   return {

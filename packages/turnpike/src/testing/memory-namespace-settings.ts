@@ -16,7 +16,16 @@ function keyOf({ namespaceId, actor }: SettingsHolder): string {
   return JSON.stringify([namespaceId, principalKey(actor)]);
 }
 
-/** Keeps which tool namespaces are on, per tenant and actor; everyone starts with `initial`. */
+/**
+ * Stores which tool namespaces are on, per tenant and actor; everyone starts with `initial`.
+ *
+ * @example
+ * import { memoryNamespaceSettings } from "turnpike/testing";
+ *
+ * const settings = memoryNamespaceSettings(["notes"]);
+ * await settings.applyUpdate(context, { enable: ["files"] }, AbortSignal.timeout(1_000));
+ * console.log(settings.enabled(context)); // [ 'files', 'notes' ]
+ */
 export function memoryNamespaceSettings(initial: readonly string[] = []): MemoryNamespaceSettings {
   const selections = new Map<string, Set<string>>();
   const selectionOf = (holder: SettingsHolder): Set<string> => selections.get(keyOf(holder)) ?? new Set(initial);

@@ -1,9 +1,9 @@
 import { canonicalJson, parseInstant } from "../internal/index.ts";
 import type { AccessContext, AuthorizationRequest } from "../contracts/index.ts";
-import type { ActToApprove, PermitState, PermitStore, Question } from "../kernel/index.ts";
+import type { ActToApprove, PermitState, PermitStore, EscalationRef } from "../kernel/index.ts";
 
-/** A question about an act, and what was said. */
-export interface AskedAct extends ActToApprove, Question {
+/** An escalation about an act, and its answer. */
+export interface AskedAct extends ActToApprove, EscalationRef {
   context: AccessContext;
 }
 
@@ -11,35 +11,42 @@ export interface AskedAct extends ActToApprove, Question {
 export interface MemoryPermits extends PermitStore {
   /** Everything that was asked, in its order. */
   readonly asked: readonly AskedAct[];
-  /** Says yes. Throws unless the question is open. */
+  /** Approves the act. Throws unless its escalation is open. */
   approve(id: string, answer: { by: string; at: string; expiresAt?: string }): void;
-  /** Says no. Throws unless the question is open. */
+  /** Denies the act. Throws unless its escalation is open. */
   deny(id: string, answer: { at: string }): void;
 }
 
-/** For how long questions wait, a yes can be used and a no counts; and how many questions of an actor may be open. */
+/** For how long escalations wait, an approval can be used and a denial counts; and how many escalations of an actor may be open. */
 export interface MemoryPermitOptions {
-  questionMs?: number;
+  escalationMs?: number;
   permitMs?: number;
   refusalMs?: number;
   maxOpen?: number;
 }
 
 interface Entry extends AskedAct {
-  /** Of a yes or a no: until when it counts. */
+  /** Of an approval or a denial: until when it counts. */
   until?: number;
   approvedBy?: string[];
   isUsed?: boolean;
 }
 
-/** Keeps questions, permits and refusals in memory. */
+/**
+ * Stores escalations, permits and denials in memory.
+ *
+ * @example
+ * import { memoryPermits } from "turnpike/testing";
+ *
+ * console.log(await memoryPermits().find("home", "hash", context.now)); // undefined
+ */
 export function memoryPermits(options: MemoryPermitOptions = {}): MemoryPermits {
-  const { questionMs = 86_400_000, permitMs = 900_000, refusalMs = 3_600_000, maxOpen = 100 } = options;
+  const { escalationMs = 86_400_000, permitMs = 900_000, refusalMs = 3_600_000, maxOpen = 100 } = options;
   const entries: Entry[] = [];
 
   const isOpen = (entry: Entry, now: number): boolean => entry.until === undefined && instant(entry.expiresAt) > now;
   const stateOf = (entry: Entry, now: number): PermitState | undefined => {
-    if (isOpen(entry, now)) return { kind: "asked", question: { id: entry.id, expiresAt: entry.expiresAt } };
+    if (isOpen(entry, now)) return { kind: "asked", escalation: { id: entry.id, expiresAt: entry.expiresAt } };
     const { until = instant(entry.expiresAt) + refusalMs, approvedBy } = entry;
     if (until <= now) return undefined;
     if (approvedBy === undefined)
@@ -50,7 +57,7 @@ export function memoryPermits(options: MemoryPermitOptions = {}): MemoryPermits 
   };
   const answer = (id: string, at: string): Entry => {
     const entry = entries.find((one) => one.id === id);
-    if (entry === undefined || !isOpen(entry, instant(at))) throw new Error(`Nobody waits for an answer to ${id}.`);
+    if (entry === undefined || !isOpen(entry, instant(at))) throw new Error(`The escalation ${id} is not open.`);
     return entry;
   };
   return {
@@ -82,9 +89,12 @@ export function memoryPermits(options: MemoryPermitOptions = {}): MemoryPermits 
       if (same !== undefined) return Promise.resolve({ id: same.id, expiresAt: same.expiresAt });
       if (open.filter((one) => canonicalJson(one.context.actor) === actor).length >= maxOpen)
         return Promise.resolve("full");
-      const question = { id: `question-${entries.length + 1}`, expiresAt: new Date(now + questionMs).toISOString() };
-      entries.push({ ...act, ...question, context });
-      return Promise.resolve(question);
+      const escalation = {
+        id: `escalation-${entries.length + 1}`,
+        expiresAt: new Date(now + escalationMs).toISOString(),
+      };
+      entries.push({ ...act, ...escalation, context });
+      return Promise.resolve(escalation);
     },
     approve(id, { by, at, expiresAt }) {
       const entry = answer(id, at);

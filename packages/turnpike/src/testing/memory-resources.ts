@@ -6,7 +6,18 @@ export interface MemoryResources extends ResourceProvider {
   readonly operations: readonly ResourceOperation[];
 }
 
-/** Answers `read` with what was last `write`n at that path of that owner in that tenant, `null` at first. */
+/**
+ * Answers `read` with what was last `write`n at that path of that owner in that tenant, `null` at first.
+ *
+ * @example
+ * import { createKernel } from "turnpike/kernel";
+ * import { memoryGrants, memoryResources } from "turnpike/testing";
+ *
+ * const resources = memoryResources("notes");
+ * const kernel = createKernel({ grants: memoryGrants([grant]), resources: [resources], audit: "none" });
+ * const read = { operationId: "read-1", action: "read", resource: { namespace: "notes", path: ["a"] } };
+ * console.log((await kernel.invokeResource(context, read)).status); // succeeded
+ */
 export function memoryResources(namespace: string): MemoryResources {
   const values = new Map<string, JsonValue>();
   const operations: ResourceOperation[] = [];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { memoryTurnJournal } from "./memory-turn-journal.ts";
 import { answer, begin, beginAndEnd, endEntry, keyOf, progressOf, turnOf, waiting } from "./turn-journal-turns.ts";
 
-test("the turns that somebody may take are those without an end, unless they wait for an answer", async () => {
+test("the turns that a run may take are those without an end, unless they wait for an answer", async () => {
   const journal = memoryTurnJournal();
   await begin(journal, turnOf("running"));
   await beginAndEnd(journal, turnOf("ended"), endEntry("ended", "succeeded"));
@@ -21,7 +21,7 @@ test("a turn that does not exist or has ended is not taken", async () => {
   expect(() => journal.take(keyOf("none"))).toThrow("There is no turn none.");
 });
 
-test("only the answer that a turn waits for is kept, and once", async () => {
+test("only the answer that a turn waits for is stored, and once", async () => {
   const journal = memoryTurnJournal();
   await (await begin(journal, turnOf("turn-1"))).write([waiting], progressOf(1));
   expect(() => journal.answer(keyOf("turn-1"), "call-2", answer)).toThrow("The turn turn-1 does not wait for call-2.");

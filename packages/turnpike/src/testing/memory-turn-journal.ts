@@ -13,19 +13,19 @@ import {
   type JournalEntry,
   type TurnJournal,
   type TurnKey,
-  type TurnPen,
+  type RunWriter,
   type TurnProgress,
   type TurnToBegin,
 } from "../runtime/index.ts";
 
-/** A journal of turns in memory, and what it takes to go on with a turn. */
+/** A journal of turns in memory, with the methods that resume a turn. */
 export interface MemoryTurnJournal extends TurnJournal {
-  /** The turns without an end that somebody may take: those that wait for an answer are not among them. */
+  /** The turns without an end that a run may take: those that wait for an answer are not among them. */
   unfinished(): readonly TurnKey[];
   /** Takes a turn for a new run of it: the run before it stops, and cannot write any more. Throws when there is none. */
-  take(key: TurnKey): TurnPen;
+  take(key: TurnKey): RunWriter;
   /**
-   * Answers one of the questions that a turn waits for, or is about to. A yes to a call has no result: it is made again.
+   * Answers one of the escalations that a turn waits for, or is about to. An approval has no result: the call is made again.
    * Throws when the turn does not wait for this answer.
    */
   answer(key: TurnKey, callId: string, result?: ToolResult): void;
@@ -33,8 +33,8 @@ export interface MemoryTurnJournal extends TurnJournal {
 
 type WaitingEntry = Extract<JournalEntry, { kind: "waiting" }>;
 
-/** What is kept of one turn. */
-interface KeptTurn {
+/** One stored turn. */
+interface StoredTurn {
   readonly key: TurnKey;
   readonly turn: TurnToBegin;
   /** Counts the turns that were begun. */
@@ -51,14 +51,22 @@ interface KeptTurn {
   readonly watchers: Set<() => void>;
 }
 
-/** Keeps turns in memory, for as long as the journal lives. */
+/**
+ * Stores turns in memory, for as long as the journal lives.
+ *
+ * @example
+ * import { memoryTurnJournal } from "turnpike/testing";
+ *
+ * const journal = memoryTurnJournal();
+ * console.log(journal.unfinished()); // []
+ */
 export function memoryTurnJournal(): MemoryTurnJournal {
-  const turns = new Map<string, KeptTurn>();
-  const find = (key: TurnKey): KeptTurn | undefined => turns.get(keyText(key));
-  const existing = (key: TurnKey): KeptTurn => {
-    const kept = find(key);
-    if (kept === undefined) throw new Error(`There is no turn ${key.executionId}.`);
-    return kept;
+  const turns = new Map<string, StoredTurn>();
+  const find = (key: TurnKey): StoredTurn | undefined => turns.get(keyText(key));
+  const existing = (key: TurnKey): StoredTurn => {
+    const row = find(key);
+    if (row === undefined) throw new Error(`There is no turn ${key.executionId}.`);
+    return row;
   };
   let positions = 0;
 
@@ -71,7 +79,7 @@ export function memoryTurnJournal(): MemoryTurnJournal {
         const isSame = fingerprintOf(known.turn) === fingerprintOf(turn);
         return Promise.resolve({ kind: "known", state: stateOf(known), isAsync: known.turn.isAsync, isSame });
       }
-      const kept: KeptTurn = {
+      const row: StoredTurn = {
         key,
         turn,
         position: (positions += 1),
@@ -83,117 +91,117 @@ export function memoryTurnJournal(): MemoryTurnJournal {
         early: new Map(),
         watchers: new Set(),
       };
-      turns.set(keyText(key), kept);
-      return Promise.resolve({ kind: "begun", pen: penOf(kept) });
+      turns.set(keyText(key), row);
+      return Promise.resolve({ kind: "begun", writer: writerOf(row) });
     },
     find(key) {
-      const kept = find(key);
-      return Promise.resolve(kept && stateOf(kept));
+      const row = find(key);
+      return Promise.resolve(row && stateOf(row));
     },
     async list(owner, { statuses, limit, before }) {
-      const isOwn = ({ key }: KeptTurn): boolean => ownerText(key) === ownerText(owner);
+      const isOwn = ({ key }: StoredTurn): boolean => ownerText(key) === ownerText(owner);
       const last = before === undefined ? Infinity : positionOf(before);
       const found = [...turns.values()]
-        .filter((kept) => isOwn(kept) && kept.position < last)
-        .filter((kept) => statuses === undefined || statuses.includes(stateOf(kept).status))
+        .filter((row) => isOwn(row) && row.position < last)
+        .filter((row) => statuses === undefined || statuses.includes(stateOf(row).status))
         .toSorted((one, other) => other.position - one.position);
       const page = found.slice(0, limit);
       const next = found.length > limit ? page.at(-1)?.position : undefined;
       return { turns: page.map(stateOf), ...(next !== undefined && { next: String(next) }) };
     },
     events(key, after) {
-      const kept = find(key);
-      return Promise.resolve(kept === undefined ? [] : eventsOf(kept).filter(({ sequence }) => sequence > after));
+      const row = find(key);
+      return Promise.resolve(row === undefined ? [] : eventsOf(row).filter(({ sequence }) => sequence > after));
     },
     follow: (key, after, signal) => follow(find(key), after, signal),
     cancel(key) {
-      const kept = find(key);
-      if (kept === undefined) return Promise.resolve(undefined);
-      if (endOf(kept) === undefined) {
-        kept.isCancelled = true;
-        kept.waiting = [];
-        kept.run.abort(cancelled());
+      const row = find(key);
+      if (row === undefined) return Promise.resolve(undefined);
+      if (endOf(row) === undefined) {
+        row.isCancelled = true;
+        row.waiting = [];
+        row.run.abort(cancelled());
       }
-      return Promise.resolve(stateOf(kept));
+      return Promise.resolve(stateOf(row));
     },
     unfinished() {
-      const open = [...turns.values()].filter((kept) => endOf(kept) === undefined);
+      const open = [...turns.values()].filter((row) => endOf(row) === undefined);
       return open.filter(({ waiting }) => waiting.length === 0).map(({ key }) => key);
     },
     take(key) {
-      const kept = existing(key);
-      if (endOf(kept) !== undefined) throw new Error(`The turn ${key.executionId} has ended.`);
-      kept.run.abort(takenOver());
-      kept.run = new AbortController();
-      kept.waiting = [];
-      if (kept.isCancelled) kept.run.abort(cancelled());
-      return penOf(kept);
+      const row = existing(key);
+      if (endOf(row) !== undefined) throw new Error(`The turn ${key.executionId} has ended.`);
+      row.run.abort(takenOver());
+      row.run = new AbortController();
+      row.waiting = [];
+      if (row.isCancelled) row.run.abort(cancelled());
+      return writerOf(row);
     },
     answer(key, callId, result) {
-      const kept = existing(key);
-      const waiting = kept.waiting.find((one) => one.callId === callId);
-      if (waiting !== undefined) goOnWith(kept, waiting, result);
-      else if (isAskedAbout(kept, callId)) kept.early.set(callId, result);
+      const row = existing(key);
+      const waiting = row.waiting.find((one) => one.callId === callId);
+      if (waiting !== undefined) resumeWith(row, waiting, result);
+      else if (isAskedAbout(row, callId)) row.early.set(callId, result);
       else throw new Error(`The turn ${key.executionId} does not wait for ${callId}.`);
     },
   };
 }
 
-/** The pen of the run that has the turn now. */
-function penOf(kept: KeptTurn): TurnPen {
-  const { turn, run, progress } = kept;
+/** The writer of the run that has the turn now. */
+function writerOf(row: StoredTurn): RunWriter {
+  const { turn, run, progress } = row;
   return {
     turn,
-    kept: [...kept.entries],
+    stored: [...row.entries],
     progress,
     stop: run.signal,
     async write(entries, reached) {
-      // INVARIANT: a run that lost its turn to another one writes nothing, and nor does anybody after the end.
-      if (kept.run !== run || endOf(kept) !== undefined) throw takenOver();
-      keep(kept, entries, reached);
+      // INVARIANT: a run that lost its turn to another one writes nothing, and no run writes after the end.
+      if (row.run !== run || endOf(row) !== undefined) throw takenOver();
+      append(row, entries, reached);
       const waiting = entries.filter((entry) => entry.kind === "waiting");
-      if (waiting.length === 0 || endOf(kept) !== undefined) return;
-      // One that was cancelled does not wait: whoever takes it ends it.
-      if (!kept.isCancelled) kept.waiting = waiting;
-      const answered = kept.waiting.find(({ callId }) => kept.early.has(callId));
-      if (answered !== undefined) goOnWith(kept, answered, kept.early.get(answered.callId));
+      if (waiting.length === 0 || endOf(row) !== undefined) return;
+      // One that was cancelled does not wait: the run that takes it ends it.
+      if (!row.isCancelled) row.waiting = waiting;
+      const answered = row.waiting.find(({ callId }) => row.early.has(callId));
+      if (answered !== undefined) resumeWith(row, answered, row.early.get(answered.callId));
     },
   };
 }
 
-/** Whether the last that is kept of a call is that a person was asked about it. */
-function isAskedAbout({ entries }: KeptTurn, callId: string): boolean {
+/** Whether the last entry of a call is that a person was asked about it. */
+function isAskedAbout({ entries }: StoredTurn, callId: string): boolean {
   const last = entries.findLast((entry) => "callId" in entry && entry.callId === callId);
   return last?.kind === "asked";
 }
 
-/** The turn goes on. A no is the result of the call that waited for a yes. */
-function goOnWith(kept: KeptTurn, { callId, approval }: WaitingEntry, result: ToolResult | undefined): void {
+/** Resumes the turn. A denial is the result of the call that waited for approval. */
+function resumeWith(row: StoredTurn, { callId, approval }: WaitingEntry, result: ToolResult | undefined): void {
   const isAnswer = approval === undefined;
   if (isAnswer && result === undefined) throw new TypeError(`The answer to ${callId} has to be its result.`);
-  kept.waiting = [];
-  kept.early.delete(callId);
+  row.waiting = [];
+  row.early.delete(callId);
   const entries: JournalEntry[] =
     result === undefined ? [] : [{ kind: isAnswer ? "answered" : "result", callId, result }];
-  keep(kept, entries, { ...kept.progress, ...(result && { at: result.completedAt }) });
+  append(row, entries, { ...row.progress, ...(result && { at: result.completedAt }) });
 }
 
-function keep(kept: KeptTurn, entries: readonly JournalEntry[], progress: TurnProgress): void {
-  kept.entries.push(...entries);
-  kept.progress = progress;
-  for (const wake of kept.watchers) wake();
+function append(row: StoredTurn, entries: readonly JournalEntry[], progress: TurnProgress): void {
+  row.entries.push(...entries);
+  row.progress = progress;
+  for (const wake of row.watchers) wake();
 }
 
 async function* follow(
-  kept: KeptTurn | undefined,
+  row: StoredTurn | undefined,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, void> {
   signal.throwIfAborted();
-  if (kept === undefined) return;
+  if (row === undefined) return;
   for (let next = 0; ; next += 1) {
-    while (next >= kept.entries.length) await change(kept, signal);
-    const entry = kept.entries[next];
+    while (next >= row.entries.length) await change(row, signal);
+    const entry = row.entries[next];
     if (entry?.kind === "ended") return;
     if (entry?.kind !== "event" || entry.event.sequence <= after) continue;
     yield entry.event;
@@ -201,8 +209,8 @@ async function* follow(
   }
 }
 
-/** Resolves when something more was kept. Rejects with the reason of the signal. */
-async function change({ watchers }: KeptTurn, signal: AbortSignal): Promise<void> {
+/** Resolves when something more was stored. Rejects with the reason of the signal. */
+async function change({ watchers }: StoredTurn, signal: AbortSignal): Promise<void> {
   let wake = (): void => {};
   const woken = new Promise<void>((resolve) => {
     wake = resolve;
@@ -218,11 +226,11 @@ async function change({ watchers }: KeptTurn, signal: AbortSignal): Promise<void
   signal.throwIfAborted();
 }
 
-function stateOf(kept: KeptTurn): TurnState {
-  const { request, context, startedAt } = kept.turn;
-  const { at, steps, toolCalls } = kept.progress;
-  const result = resultOf(kept);
-  const escalation = result === undefined ? kept.waiting[0]?.escalation : undefined;
+function stateOf(row: StoredTurn): TurnState {
+  const { request, context, startedAt } = row.turn;
+  const { at, steps, toolCalls } = row.progress;
+  const result = resultOf(row);
+  const escalation = result === undefined ? row.waiting[0]?.escalation : undefined;
   return {
     version: request.version,
     executionId: request.executionId,
@@ -239,29 +247,29 @@ function stateOf(kept: KeptTurn): TurnState {
   };
 }
 
-/** The result with the events that are kept elsewhere, in the order of keys in which an executor writes it. */
-function resultOf(kept: KeptTurn): TurnResult | undefined {
-  const ended = endOf(kept);
+/** The result with its events, which are stored apart, in the order of keys in which an executor writes it. */
+function resultOf(row: StoredTurn): TurnResult | undefined {
+  const ended = endOf(row);
   if (ended === undefined) return undefined;
   const { version, executionId, traceId, startedAt, completedAt, ...ending } = ended;
-  const events = eventsOf(kept);
+  const events = eventsOf(row);
   return { version, executionId, traceId, startedAt, completedAt, events, ...ending } as TurnResult;
 }
 
-function eventsOf({ entries }: KeptTurn): TurnEvent[] {
+function eventsOf({ entries }: StoredTurn): TurnEvent[] {
   return entries.flatMap((entry) => (entry.kind === "event" ? [entry.event] : []));
 }
 
-function endOf({ entries }: KeptTurn): Omit<TurnResult, "events"> | undefined {
+function endOf({ entries }: StoredTurn): Omit<TurnResult, "events"> | undefined {
   const last = entries.at(-1);
   return last?.kind === "ended" ? last.result : undefined;
 }
 
 /** Whether the turn was denied before it was admitted, which leaves its id free. */
-function wasRefused(kept: KeptTurn): boolean {
-  const ended = endOf(kept) as Partial<Extract<TurnResult, { status: "denied" }>> | undefined;
+function wasRefused(row: StoredTurn): boolean {
+  const ended = endOf(row) as Partial<Extract<TurnResult, { status: "denied" }>> | undefined;
   if (ended?.status !== "denied" || ended.error === undefined) return false;
-  return saysNothingRan(ended.error.code) && !kept.entries.some(({ kind }) => kind === "admitted");
+  return saysNothingRan(ended.error.code) && !row.entries.some(({ kind }) => kind === "admitted");
 }
 
 /** Equal for two requests of the same turn; when its message was written does not matter. */

@@ -1,6 +1,15 @@
 import type { UsageStore } from "../kernel/index.ts";
 
-/** Counts uses in memory. */
+/**
+ * Counts uses in memory.
+ *
+ * @example
+ * import { memoryUsage } from "turnpike/testing";
+ *
+ * const usage = memoryUsage();
+ * console.log(await usage.consume("home", "grant-1", 1)); // true
+ * console.log(await usage.consume("home", "grant-1", 1)); // false
+ */
 export function memoryUsage(): UsageStore {
   const tenants = new Map<string, Map<string, number>>();
   const usedBy = (namespaceId: string, grantId: string): number => tenants.get(namespaceId)?.get(grantId) ?? 0;

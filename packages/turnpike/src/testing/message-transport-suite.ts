@@ -2,7 +2,7 @@ import { MessageResultSchema, type AccessContext, type MessageEnvelope } from ".
 import type { MessageTransport } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 
-/** A transport, and a look at what it delivered or keeps for delivery in one tenant, in order. */
+/** A transport, and a way to read what it delivered or stored for delivery in one tenant, in order. */
 export interface MessageTransportUnderTest {
   transport: MessageTransport;
   delivered(namespaceId: string): Promise<readonly MessageEnvelope[]>;
@@ -34,7 +34,17 @@ function envelope(id: string): MessageEnvelope {
   };
 }
 
-/** Whether a transport takes what it accepts, whole, and answers with a receipt for it. */
+/**
+ * Whether a transport takes what it accepts, whole, and answers with a receipt for it.
+ *
+ * @example
+ * import { memoryMessages, messageTransportSuite } from "turnpike/testing";
+ *
+ * const transport = memoryMessages();
+ * const [first] = messageTransportSuite(async () => ({ transport, delivered: async () => transport.delivered }));
+ * await first?.run();
+ * console.log(first?.name); // answers with a receipt for this very message
+ */
 export function messageTransportSuite(open: () => Promise<MessageTransportUnderTest>): PortCase[] {
   const { signal } = new AbortController();
   return [
@@ -52,7 +62,7 @@ export function messageTransportSuite(open: () => Promise<MessageTransportUnderT
       },
     },
     {
-      name: "keeps every field of the envelope",
+      name: "stores every field of the envelope",
       async run() {
         const { transport, delivered } = await open();
         await transport.deliver(context, envelope("message-1"), signal);
@@ -60,7 +70,7 @@ export function messageTransportSuite(open: () => Promise<MessageTransportUnderT
       },
     },
     {
-      name: "keeps messages in the order in which they were acknowledged, and tenants apart",
+      name: "stores messages in the order in which they were acknowledged, and separates tenants",
       async run() {
         const { transport, delivered } = await open();
         for (const id of ["message-1", "message-2", "message-3"])

@@ -18,7 +18,16 @@ function context(changes: Partial<AccessContext> = {}): AccessContext {
   };
 }
 
-/** Whether a settings store applies patches atomically on fresh state. `open` returns a store with nothing switched on. */
+/**
+ * Whether a settings store applies patches atomically on fresh state. `open` returns a store with nothing switched on.
+ *
+ * @example
+ * import { memoryNamespaceSettings, namespaceSettingsSuite } from "turnpike/testing";
+ *
+ * const cases = namespaceSettingsSuite(async () => memoryNamespaceSettings());
+ * for (const { run } of cases) await run();
+ * console.log(cases.length > 0); // true
+ */
 export function namespaceSettingsSuite(open: () => Promise<ToolNamespaceSettingsStore>): PortCase[] {
   const { signal } = new AbortController();
   const apply = async (store: ToolNamespaceSettingsStore, update: NamespaceUpdate, to = context()): Promise<string[]> =>
@@ -52,7 +61,7 @@ export function namespaceSettingsSuite(open: () => Promise<ToolNamespaceSettings
       },
     },
     {
-      name: "keeps actors and tenants apart",
+      name: "separates actors and tenants",
       async run() {
         const store = await open();
         await apply(store, { enable: ["files"] });
@@ -65,7 +74,7 @@ export function namespaceSettingsSuite(open: () => Promise<ToolNamespaceSettings
       },
     },
     {
-      name: "keeps 256 namespaces, and refuses a patch that would make them more without changing anything",
+      name: "stores 256 namespaces, and refuses a patch that would make them more without changing anything",
       async run() {
         const store = await open();
         const names = Array.from({ length: 256 }, (_, place) => `n${String(place).padStart(3, "0")}`);

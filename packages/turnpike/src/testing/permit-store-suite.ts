@@ -1,14 +1,14 @@
 import type { AccessContext, AuthorizationRequest } from "../contracts/index.ts";
-import type { ActToApprove, PermitStore, Question } from "../kernel/index.ts";
+import type { ActToApprove, PermitStore, EscalationRef } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 
-/** A store without any questions, in which a yes counts 15 minutes and a no an hour, and the answers of people. */
+/** An empty store, in which an approval counts 15 minutes and a denial an hour, and the answers of people. */
 export interface PermitStoreUnderTest {
   permits: PermitStore;
-  /** A context at 12:00 on 1 January 2026, in a tenant of its own. Its questions wait until 13:00. */
+  /** A context at 12:00 on 1 January 2026, in a tenant of its own. Its escalations wait until 13:00. */
   context: AccessContext;
-  approve(questionId: string, at: string, by: string): Promise<void> | void;
-  deny(questionId: string, at: string): Promise<void> | void;
+  approve(escalationId: string, at: string, by: string): Promise<void> | void;
+  deny(escalationId: string, at: string): Promise<void> | void;
 }
 
 const request: AuthorizationRequest = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
@@ -23,29 +23,41 @@ function at(time: string): string {
   return `2026-01-01T${time}.000Z`;
 }
 
-/** Whether a store keeps a person's yes and no as long as they count, and lets a yes be used once. */
+/**
+ * Whether a store has approvals and denials as long as they count, and lets an approval be used once.
+ *
+ * @example
+ * import { memoryPermits, permitStoreSuite } from "turnpike/testing";
+ *
+ * const permits = memoryPermits();
+ * const approve = (id: string, at: string, by: string) => permits.approve(id, { at, by });
+ * const deny = (id: string, at: string) => permits.deny(id, { at });
+ * const [first] = permitStoreSuite(async () => ({ permits, context, approve, deny }));
+ * await first?.run();
+ * console.log(first !== undefined); // true
+ */
 export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): PortCase[] {
   const asking = async (
     act = payment(1),
-  ): Promise<PermitStoreUnderTest & { question: Question; act: ActToApprove }> => {
+  ): Promise<PermitStoreUnderTest & { escalation: EscalationRef; act: ActToApprove }> => {
     const store = await open();
-    const question = await store.permits.ask(store.context, act);
-    if (question === "full") throw new Error("An empty store says that it is full.");
-    return { ...store, question, act };
+    const escalation = await store.permits.ask(store.context, act);
+    if (escalation === "full") throw new Error("An empty store says that it is full.");
+    return { ...store, escalation, act };
   };
   const approved = async () => {
     const asked = await asking();
-    await asked.approve(asked.question.id, at("12:10:00"), "human:carol");
+    await asked.approve(asked.escalation.id, at("12:10:00"), "human:carol");
     return asked;
   };
   return [
     {
-      name: "of an act that nobody asked about nothing is known",
+      name: "nothing is known of an act without an escalation",
       async run() {
         const { permits, context } = await open();
         expectSame(await permits.find(context.namespaceId, payment(1).hash, context.now), undefined, "nothing");
         expectSame(await permits.waiting(context, request), [], "permits that wait");
-        expectSame(await permits.use(context.namespaceId, "question-1"), false, "the use of a permit there is not");
+        expectSame(await permits.use(context.namespaceId, "escalation-1"), false, "the use of a permit there is not");
       },
     },
     {
@@ -53,19 +65,19 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
       async run() {
         const { permits, context } = await open();
         const asked = await Promise.all(Array.from({ length: 20 }, () => permits.ask(context, payment(1))));
-        expectSame(new Set(asked.map((one) => (one === "full" ? one : one.id))).size, 1, "questions");
+        expectSame(new Set(asked.map((one) => (one === "full" ? one : one.id))).size, 1, "escalations");
         const state = await permits.find(context.namespaceId, payment(1).hash, context.now);
-        expectSame(state, { kind: "asked", question: asked[0] }, "what is known of it");
+        expectSame(state, { kind: "asked", escalation: asked[0] }, "what is known of it");
         const other = await permits.ask(context, payment(2));
         expectSame(other !== "full" && asked[0] !== "full" && other.id !== asked[0]?.id, true, "another act");
       },
     },
     {
-      name: "a yes is a permit of its grant until it lapses",
+      name: "an approval is a permit of its grant until it lapses",
       async run() {
-        const { permits, context, question, act } = await approved();
+        const { permits, context, escalation, act } = await approved();
         const permit = {
-          id: question.id,
+          id: escalation.id,
           grantId: "grant-1",
           approvedBy: ["human:carol"],
           expiresAt: at("12:25:00"),
@@ -79,7 +91,7 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
       },
     },
     {
-      name: "a permit waits for who asked, on what they asked for, and for nobody and nothing else",
+      name: "a permit waits for the actor that asked, on what it asked for, and for no other actor or resource",
       async run() {
         const { permits, context } = await approved();
         const later = { ...context, now: at("12:11:00") };
@@ -100,12 +112,12 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
     {
       name: "of forty who use a permit at once, one does, and it never comes back",
       async run() {
-        const { permits, context, question, act } = await approved();
+        const { permits, context, escalation, act } = await approved();
         const taken = await Promise.all(
-          Array.from({ length: 40 }, () => permits.use(context.namespaceId, question.id)),
+          Array.from({ length: 40 }, () => permits.use(context.namespaceId, escalation.id)),
         );
         expectSame(taken.filter(Boolean).length, 1, "uses taken");
-        expectSame(await permits.use(context.namespaceId, question.id), false, "one more");
+        expectSame(await permits.use(context.namespaceId, escalation.id), false, "one more");
         expectSame(await permits.find(context.namespaceId, act.hash, at("12:11:00")), undefined, "what is known then");
         expectSame(await permits.waiting({ ...context, now: at("12:11:00") }, request), [], "what waits then");
       },
@@ -113,42 +125,46 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
     {
       name: "a used permit can be asked for again",
       async run() {
-        const { permits, context, question, act } = await approved();
-        await permits.use(context.namespaceId, question.id);
+        const { permits, context, escalation, act } = await approved();
+        await permits.use(context.namespaceId, escalation.id);
         const again = await permits.ask({ ...context, now: at("12:12:00") }, act);
-        expectSame(again !== "full" && again.id !== question.id, true, "another question");
+        expectSame(again !== "full" && again.id !== escalation.id, true, "another escalation");
       },
     },
     {
-      name: "a no counts for an hour",
+      name: "a denial counts for an hour",
       async run() {
-        const { permits, context, question, act, deny } = await asking();
-        await deny(question.id, at("12:10:00"));
+        const { permits, context, escalation, act, deny } = await asking();
+        await deny(escalation.id, at("12:10:00"));
         const found = (time: string) => permits.find(context.namespaceId, act.hash, at(time));
         expectSame(await found("13:09:59"), { kind: "refused", reason: "approval_denied" }, "just before its end");
         expectSame(await found("13:10:00"), undefined, "then");
-        expectSame(await permits.use(context.namespaceId, question.id), false, "the use of a no");
+        expectSame(await permits.use(context.namespaceId, escalation.id), false, "the use of a denial");
       },
     },
     {
-      name: "no answer is a no, for an hour",
+      name: "no answer is a denial, for an hour",
       async run() {
-        const { permits, context, question, act } = await asking();
+        const { permits, context, escalation, act } = await asking();
         const found = (time: string) => permits.find(context.namespaceId, act.hash, at(time));
-        expectSame(await found("12:59:59"), { kind: "asked", question }, "while it waits");
-        expectSame(await found("13:00:00"), { kind: "refused", reason: "approval_expired" }, "when nobody answered");
+        expectSame(await found("12:59:59"), { kind: "asked", escalation: escalation }, "while it waits");
+        expectSame(
+          await found("13:00:00"),
+          { kind: "refused", reason: "approval_expired" },
+          "without an answer in time",
+        );
         expectSame(await found("13:59:59"), { kind: "refused", reason: "approval_expired" }, "just before its end");
         expectSame(await found("14:00:00"), undefined, "then");
-        expectSame(await permits.use(context.namespaceId, question.id), false, "the use of no answer");
+        expectSame(await permits.use(context.namespaceId, escalation.id), false, "the use of no answer");
       },
     },
     {
       name: "tenants never meet",
       async run() {
-        const { permits, context, question, act } = await approved();
+        const { permits, context, escalation, act } = await approved();
         expectSame(await permits.find("elsewhere", act.hash, at("12:11:00")), undefined, "the same hash elsewhere");
-        expectSame(await permits.use("elsewhere", question.id), false, "the use of somebody else's permit");
-        expectSame(await permits.use(context.namespaceId, question.id), true, "one's own");
+        expectSame(await permits.use("elsewhere", escalation.id), false, "the use of a permit of another tenant");
+        expectSame(await permits.use(context.namespaceId, escalation.id), true, "one's own");
       },
     },
   ];

@@ -1,6 +1,6 @@
 import { canonicalJson } from "../internal/index.ts";
 
-/** One check of a port's contract: rejects when the port does not keep it. Hand each to the test runner of your choice. */
+/** One check of a port's contract: rejects when the port breaks it. Hand each to the test runner of your choice. */
 export interface PortCase {
   name: string;
   run(): Promise<void>;

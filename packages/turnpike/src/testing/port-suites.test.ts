@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AccessContext, MessageEnvelope } from "../contracts/index.ts";
 import { untyped } from "../../test/deployment.ts";
 import type { AccessGuard, MessageTransport } from "../kernel/index.ts";
-import type { TurnJournal, TurnKey, TurnPen } from "../runtime/index.ts";
+import type { TurnJournal, TurnKey, RunWriter } from "../runtime/index.ts";
 import {
   accessGuardSuite,
   auditSinkSuite,
@@ -23,7 +23,7 @@ import {
   type PortCase,
 } from "./index.ts";
 
-/** One tenant's part of what a single list keeps of all. */
+/** One tenant's part of a single list of all. */
 function perTenantMessages(): { transport: MessageTransport; delivered(tenant: string): Promise<MessageEnvelope[]> } {
   const tenants = new Map<string, ReturnType<typeof memoryMessages>>();
   const of = (tenant: string) =>
@@ -60,7 +60,7 @@ const suites: { name: string; cases: PortCase[] }[] = [
   {
     name: "memoryPermits",
     cases: permitStoreSuite(() => {
-      const permits = memoryPermits({ questionMs: 3_600_000 });
+      const permits = memoryPermits({ escalationMs: 3_600_000 });
       return Promise.resolve({
         permits,
         context: accessOf("helper"),
@@ -104,7 +104,7 @@ const suites: { name: string; cases: PortCase[] }[] = [
 ];
 
 for (const { name, cases } of suites) {
-  describe(`${name} keeps its contract`, () => {
+  describe(`${name} fulfils its contract`, () => {
     for (const one of cases) test(one.name, () => expect(one.run()).resolves.toBeUndefined());
   });
 }
@@ -143,16 +143,16 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
     failing: "applies a patch to what is stored, not to what the context says",
   },
   {
-    name: "a guard that lets everything stand as the context says",
+    name: "a guard that takes every access for active, as the context says",
     cases: accessGuardSuite(() => {
       const guard: AccessGuard = {
-        check: ({ enabledToolNamespaces }) => Promise.resolve({ stands: true, enabledToolNamespaces }),
+        check: ({ enabledToolNamespaces }) => Promise.resolve({ isActive: true, enabledToolNamespaces }),
       };
       const nothing = (): void => {};
       const [context, other] = [accessOf("helper"), accessOf("other")];
       return Promise.resolve({ guard, context, other, revoke: nothing, switchTo: nothing });
     }),
-    failing: "a revoked access stands no more, and everybody else's does",
+    failing: "a revoked access is no longer active, and every other access is",
   },
   {
     name: "a transport that drops messages",
@@ -164,7 +164,7 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
         delivered: () => Promise.resolve([]),
       }),
     ),
-    failing: "keeps every field of the envelope",
+    failing: "stores every field of the envelope",
   },
   {
     name: "a sink that mixes tenants",
@@ -172,19 +172,19 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
       const sink = memoryAudit();
       return Promise.resolve({ sink, recorded: () => Promise.resolve(sink.events) });
     }),
-    failing: "keeps events in the order in which they were acknowledged, and tenants apart",
+    failing: "stores events in the order in which they were acknowledged, and separates tenants",
   },
   {
     name: "a journal without fences",
     cases: turnJournalSuite(() => {
       const journal = memoryTurnJournal();
-      const pens = new Map<string, TurnPen>();
+      const writers = new Map<string, RunWriter>();
       const begin: TurnJournal["begin"] = async (turn, call) => {
         const begun = await journal.begin(turn, call);
-        if (begun.kind === "begun") pens.set(turn.request.executionId, begun.pen);
+        if (begun.kind === "begun") writers.set(turn.request.executionId, begun.writer);
         return begun;
       };
-      const take = ({ executionId }: TurnKey): TurnPen => pens.get(executionId) ?? untyped(undefined);
+      const take = ({ executionId }: TurnKey): RunWriter => writers.get(executionId) ?? untyped(undefined);
       return Promise.resolve({ journal: { ...journal, begin }, take, answer: journal.answer });
     }),
     failing: "a run that lost its turn is told to pause, and writes nothing any more",

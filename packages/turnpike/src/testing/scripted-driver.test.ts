@@ -62,7 +62,7 @@ describe("a scripted driver", () => {
     });
   }
 
-  test("fills in what a call leaves out, and keeps what it says", async () => {
+  test("fills in what a call leaves out, and changes nothing that it says", async () => {
     const tool = toolOf("files.read");
     const own = { tool: "files.read", id: "mine", arguments: { note: "a" }, requestedAt: "2026-01-01T13:00:00Z" };
     await play([{ type: "tools", calls: [{ tool: "files.read" }, own] }], [tool]);

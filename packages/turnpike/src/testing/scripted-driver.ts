@@ -10,7 +10,16 @@ export type ScriptedStep =
   | { type: "tools"; calls: readonly ScriptedCall[] }
   | ((results: readonly ToolResult[], turn: RuntimeTurn) => ScriptedStep);
 
-/** A driver that follows a script, one step a decision, and completes with the last results when the script is over. */
+/**
+ * A driver that follows a script, one step a decision, and completes with the last results when the script is over.
+ *
+ * @example
+ * import { standardRuntime } from "turnpike/runtime";
+ * import { scriptedDriver } from "turnpike/testing";
+ *
+ * const driver = scriptedDriver([{ type: "complete", output: "done" }]);
+ * console.log(standardRuntime(driver).manifest.id); // scripted
+ */
 export function scriptedDriver(steps: readonly ScriptedStep[]): TurnDriver {
   return {
     manifest: { id: "scripted", version: "1" },

@@ -24,12 +24,13 @@ export function readCases(open: Open): PortCase[] {
 function eventCases(open: Open): PortCase[] {
   return [
     {
-      name: "events come out as they were kept, in their order and without a gap, from any cursor",
+      name: "events come out as they were stored, in their order and without a gap, from any cursor",
       async run() {
         const { journal } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
+        const writer = await begin(journal, turnOf("turn-1"));
         // Two digits, so that an order of texts shows.
-        for (let from = 0; from < 12; from += 3) await pen.write(eventEntries("turn-1", from, from + 3), progressOf(1));
+        for (let from = 0; from < 12; from += 3)
+          await writer.write(eventEntries("turn-1", from, from + 3), progressOf(1));
         const all = Array.from({ length: 12 }, (_, sequence) => eventOf("turn-1", sequence));
         for (const after of [-1, 0, 8, 11, 99]) {
           expectSame(await journal.events(keyOf("turn-1"), after), all.slice(after + 1), `the events after ${after}`);
@@ -37,18 +38,18 @@ function eventCases(open: Open): PortCase[] {
       },
     },
     {
-      name: "who follows a turn gets each event once, as it is kept, across runs, and the end",
+      name: "a follower of a turn gets each event once, as it is stored, across runs, and the end",
       async run() {
         const { journal, take } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        await pen.write(eventEntries("turn-1", 0, 2), progressOf(1));
+        const writer = await begin(journal, turnOf("turn-1"));
+        await writer.write(eventEntries("turn-1", 0, 2), progressOf(1));
         const events = journal.follow(keyOf("turn-1"), -1, noAbort())[Symbol.asyncIterator]();
         const fromCursor = sequencesOf(journal.follow(keyOf("turn-1"), 1, noAbort()));
         const seen: unknown[] = [(await events.next()).value, (await events.next()).value];
-        // The journal keeps an event while somebody waits for it, and while nobody does.
-        const [third] = await Promise.all([events.next(), pen.write(eventEntries("turn-1", 2, 3), progressOf(2))]);
+        // The journal stores one event while a follower waits for it, and one while none does.
+        const [third] = await Promise.all([events.next(), writer.write(eventEntries("turn-1", 2, 3), progressOf(2))]);
         seen.push(third.value);
-        await pen.write([waiting], progressOf(3));
+        await writer.write([waiting], progressOf(3));
         const next = await take(keyOf("turn-1"));
         await next.write([...eventEntries("turn-1", 3, 5), endEntry("turn-1", "succeeded")], progressOf(9));
         for (let one = await events.next(); one.done !== true; one = await events.next()) seen.push(one.value);
@@ -62,8 +63,8 @@ function eventCases(open: Open): PortCase[] {
       name: "following ends with the reason of its signal",
       async run() {
         const { journal } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        await pen.write(eventEntries("turn-1", 0, 1), progressOf(1));
+        const writer = await begin(journal, turnOf("turn-1"));
+        await writer.write(eventEntries("turn-1", 0, 1), progressOf(1));
         const leaving = new AbortController();
         const events = journal.follow(keyOf("turn-1"), -1, leaving.signal)[Symbol.asyncIterator]();
         await events.next();

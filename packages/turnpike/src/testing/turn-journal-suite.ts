@@ -1,7 +1,7 @@
 import type { PrincipalRef } from "../contracts/index.ts";
 import { TurnPause, type JournalEntry } from "../runtime/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
-import { questionCases } from "./turn-journal-questions.ts";
+import { escalationCases } from "./turn-journal-escalations.ts";
 import { readCases } from "./turn-journal-reads.ts";
 import {
   answer,
@@ -28,9 +28,21 @@ const admitted: JournalEntry = {
   admission: { at: "2026-01-01T12:00:00Z", grantId: "run", grants: ["grant-1"], namespaces: [] },
 };
 
-/** Whether a journal keeps turns as its port says, also when many write at once. */
+/**
+ * Whether a journal stores turns as its port says, also when many write at once.
+ *
+ * @example
+ * import { memoryTurnJournal, turnJournalSuite } from "turnpike/testing";
+ *
+ * const [first] = turnJournalSuite(async () => {
+ *   const journal = memoryTurnJournal();
+ *   return { journal, take: journal.take, answer: journal.answer };
+ * });
+ * await first?.run();
+ * console.log(first?.name); // takes an id once, when forty begin the same turn at once
+ */
 export function turnJournalSuite(open: Open): PortCase[] {
-  return [...idCases(open), ...stateCases(open), ...runCases(open), ...questionCases(open), ...readCases(open)];
+  return [...idCases(open), ...stateCases(open), ...runCases(open), ...escalationCases(open), ...readCases(open)];
 }
 
 function idCases(open: Open): PortCase[] {
@@ -87,7 +99,7 @@ function idCases(open: Open): PortCase[] {
         await beginAndEnd(journal, turnOf("refused"), refusal);
         expectSame((await journal.find(keyOf("refused")))?.status, "denied", "the state until it is begun again");
         const again = await begin(journal, turnOf("refused", { request: { metadata: { attempt: 2 } } }));
-        expectSame(again.kept, [], "what is kept of the turn that was begun again");
+        expectSame(again.stored, [], "what is stored of the turn that was begun again");
         expectSame((await journal.find(keyOf("refused")))?.status, "running", "its state");
 
         for (const { id, entries } of [
@@ -102,11 +114,11 @@ function idCases(open: Open): PortCase[] {
       },
     },
     {
-      name: "keeps actors and tenants apart",
+      name: "separates actors and tenants",
       async run() {
         const { journal } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        await pen.write([...eventEntries("turn-1", 0, 2)], progressOf(1));
+        const writer = await begin(journal, turnOf("turn-1"));
+        await writer.write([...eventEntries("turn-1", 0, 2)], progressOf(1));
         for (const { name, key } of [
           { name: "another tenant", key: keyOf("turn-1", { namespaceId: "tenant-2" }) },
           { name: "another actor", key: keyOf("turn-1", { actor: { kind: "agent", agentId: "other" } }) },
@@ -120,7 +132,7 @@ function idCases(open: Open): PortCase[] {
           const isOwner = name === "another id";
           expectSame((await journal.list(key, { limit: 10 })).turns.length, isOwner ? 1 : 0, `the list of ${name}`);
         }
-        expectSame(pen.stop.aborted, false, "whether the turn was stopped by somebody else");
+        expectSame(writer.stop.aborted, false, "whether the turn was stopped by another actor");
         await begin(journal, turnOf("turn-1", { context: { namespaceId: "tenant-2" } }));
         await begin(journal, turnOf("turn-1", { context: { actor: { kind: "agent", agentId: "other" } } }));
         expectSame((await journal.events(keyOf("turn-1"), -1)).length, 2, "the events after others took the same id");
@@ -134,30 +146,34 @@ function stateCases(open: Open): PortCase[] {
   const common = { version: 1, executionId: "turn-1", traceId: "trace-1", agent, startedAt: at(0) };
   return [
     {
-      name: "a state says where the turn is: it runs, it waits with its question, it has ended with its result",
+      name: "a state says where the turn is: it runs, it waits with its escalation, it has ended with its result",
       async run() {
         const { journal, answer: answerTurn } = await open();
         const key = keyOf("turn-1");
-        const pen = await begin(journal, turnOf("turn-1"));
+        const writer = await begin(journal, turnOf("turn-1"));
         const running = { ...common, status: "running", updatedAt: at(0), steps: 0, toolCalls: 0 };
         expectSame(await journal.find(key), running, "the state of a turn that has begun");
 
-        await pen.write([...eventEntries("turn-1", 0, 1), waiting], progressOf(1, 2, 1));
+        await writer.write([...eventEntries("turn-1", 0, 1), waiting], progressOf(1, 2, 1));
         const waits = { ...running, status: "waiting", updatedAt: at(1), steps: 2, toolCalls: 1, escalation };
         expectSame(await journal.find(key), waits, "the state of a turn that waits");
 
         await answerTurn(key, "call-1", answer);
         expectSame((await journal.find(key))?.status, "running", "the status of a turn that was answered");
-        expectSame((await journal.find(key))?.escalation ?? "none", "none", "the question of a turn that was answered");
+        expectSame(
+          (await journal.find(key))?.escalation ?? "none",
+          "none",
+          "the escalation of a turn that was answered",
+        );
       },
     },
     {
       name: "the state of an ended turn has its result, with all its events",
       async run() {
         const { journal } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        await pen.write(eventEntries("turn-1", 0, 2), progressOf(1));
-        await pen.write([waiting, endEntry("turn-1", "succeeded")], progressOf(9, 3, 2));
+        const writer = await begin(journal, turnOf("turn-1"));
+        await writer.write(eventEntries("turn-1", 0, 2), progressOf(1));
+        await writer.write([waiting, endEntry("turn-1", "succeeded")], progressOf(9, 3, 2));
         const times = { startedAt: at(0), completedAt: at(9) };
         const events = [eventOf("turn-1", 0), eventOf("turn-1", 1)];
         const ids = { version: 1, executionId: "turn-1", traceId: "trace-1" };
@@ -169,12 +185,12 @@ function stateCases(open: Open): PortCase[] {
       },
     },
     {
-      name: "cancelling stops the run, and whoever goes on with the turn, and changes no turn that has ended",
+      name: "cancelling stops the run, and every later run, and changes no turn that has ended",
       async run() {
         const { journal, take } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
+        const writer = await begin(journal, turnOf("turn-1"));
         expectSame((await journal.cancel(keyOf("turn-1")))?.status, "running", "the state when it was cancelled");
-        expectSame((await reasonOf(pen.stop)) instanceof TurnPause, false, "whether the run is only paused");
+        expectSame((await reasonOf(writer.stop)) instanceof TurnPause, false, "whether the run is only paused");
         const next = await take(keyOf("turn-1"));
         expectSame((await reasonOf(next.stop)) instanceof TurnPause, false, "whether the next run is only paused");
         await next.write([endEntry("turn-1", "failed", "runtime_failed")], progressOf(9));
@@ -188,12 +204,12 @@ function stateCases(open: Open): PortCase[] {
 function runCases(open: Open): PortCase[] {
   return [
     {
-      name: "a new run gets all that was kept, in its order, and how far the turn had come",
+      name: "a new run gets all that was stored, in its order, and how far the turn had come",
       async run() {
         const { journal, take, answer: answerTurn } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        expectSame(pen.kept, [], "what is kept of a turn that begins");
-        expectSame(pen.turn, turnOf("turn-1"), "the turn that the pen is for");
+        const writer = await begin(journal, turnOf("turn-1"));
+        expectSame(writer.stored, [], "what is stored of a turn that begins");
+        expectSame(writer.turn, turnOf("turn-1"), "the turn that the writer is for");
         const call = { id: "call-0", tool: "files.read", arguments: {}, requestedAt: at(0), traceId: "trace-1" };
         const entries: JournalEntry[] = [
           admitted,
@@ -204,12 +220,12 @@ function runCases(open: Open): PortCase[] {
           { kind: "result", callId: "call-0", result: { ...answer, callId: "call-0" } },
           waiting,
         ];
-        await pen.write(entries.slice(0, 3), progressOf(1, 1));
-        await pen.write(entries.slice(3), progressOf(2, 1, 1));
+        await writer.write(entries.slice(0, 3), progressOf(1, 1));
+        await writer.write(entries.slice(3), progressOf(2, 1, 1));
         await answerTurn(keyOf("turn-1"), "call-1", answer);
         const next = await take(keyOf("turn-1"));
         const answered: JournalEntry = { kind: "answered", callId: "call-1", result: answer };
-        expectSame(next.kept, [...entries, answered], "what is kept");
+        expectSame(next.stored, [...entries, answered], "what is stored");
         expectSame(next.turn, turnOf("turn-1"), "the turn");
         const { steps, toolCalls, ranMs } = next.progress;
         expectSame({ steps, toolCalls, ranMs }, { steps: 1, toolCalls: 1, ranMs: 2000 }, "the progress");
@@ -229,18 +245,18 @@ function runCases(open: Open): PortCase[] {
         const lostEnd = await rejectionOf(first.write([endEntry("turn-1", "succeeded")], progressOf(9)));
         expectSame(lostEnd instanceof TurnPause, true, "whether its end is refused with a pause");
         expectSame((await journal.find(keyOf("turn-1")))?.status, "running", "the state");
-        expectSame((await journal.events(keyOf("turn-1"), -1)).length, 3, "the events that are kept");
+        expectSame((await journal.events(keyOf("turn-1"), -1)).length, 3, "the stored events");
       },
     },
     {
       name: "nothing is written behind the end",
       async run() {
         const { journal } = await open();
-        const pen = await begin(journal, turnOf("turn-1"));
-        await pen.write([...eventEntries("turn-1", 0, 1), endEntry("turn-1", "succeeded")], progressOf(9));
-        const late = await rejectionOf(pen.write(eventEntries("turn-1", 1, 2), progressOf(10)));
+        const writer = await begin(journal, turnOf("turn-1"));
+        await writer.write([...eventEntries("turn-1", 0, 1), endEntry("turn-1", "succeeded")], progressOf(9));
+        const late = await rejectionOf(writer.write(eventEntries("turn-1", 1, 2), progressOf(10)));
         expectSame(late === undefined, false, "whether a write behind the end is refused");
-        expectSame((await journal.events(keyOf("turn-1"), -1)).length, 1, "the events that are kept");
+        expectSame((await journal.events(keyOf("turn-1"), -1)).length, 1, "the stored events");
       },
     },
   ];

@@ -8,7 +8,7 @@ import type {
   TurnRequest,
   TurnResult,
 } from "../contracts/index.ts";
-import type { JournalEntry, TurnJournal, TurnKey, TurnPen, TurnProgress, TurnToBegin } from "../runtime/index.ts";
+import type { JournalEntry, TurnJournal, TurnKey, RunWriter, TurnProgress, TurnToBegin } from "../runtime/index.ts";
 
 // The turns that turnJournalSuite begins, and what it writes of them.
 
@@ -16,9 +16,9 @@ import type { JournalEntry, TurnJournal, TurnKey, TurnPen, TurnProgress, TurnToB
 export interface TurnJournalUnderTest {
   journal: TurnJournal;
   /** Takes a turn that has not ended for a new run, as another process does. */
-  take(key: TurnKey): Promise<TurnPen> | TurnPen;
+  take(key: TurnKey): Promise<RunWriter> | RunWriter;
   /**
-   * Answers the question about the call `call-n`, which is `question-n`, with its result; with none it is a yes to the call.
+   * Answers the escalation of the call `call-n`, which is `escalation-n`, with its result; no result approves the call.
    * The turn waits for it, or is about to.
    */
   answer(key: TurnKey, callId: string, result?: ToolResult): Promise<void> | void;
@@ -30,7 +30,7 @@ export type Open = () => Promise<TurnJournalUnderTest>;
 const alice: PrincipalRef = { kind: "human", userId: "alice" };
 const assistant: AgentRef = { kind: "agent", agentId: "assistant" };
 
-/** The moment of a minute after twelve. */
+/** The instant of a minute after twelve. */
 export function at(minute: number): string {
   return `2026-01-01T12:${String(minute).padStart(2, "0")}:00.000Z`;
 }
@@ -76,7 +76,7 @@ export function turnOf(
   };
 }
 
-/** The key of a turn, or of somebody else's turn of the same id. */
+/** The key of a turn, or of another actor's turn of the same id. */
 export function keyOf(executionId: string, changes: Partial<TurnKey> = {}): TurnKey {
   return { namespaceId: "tenant-1", actor: assistant, executionId, ...changes };
 }
@@ -109,16 +109,16 @@ export const waiting: JournalEntry = {
   kind: "waiting",
   callId: "call-1",
   escalation,
-  question: { id: "question-1", expiresAt: at(30) },
+  question: { id: "escalation-1", expiresAt: at(30) },
 };
 
-/** The turn waits for a yes to its call `call-n`. */
-export function waitingForYes(n: number): JournalEntry {
+/** The turn waits for approval of its call `call-n`. */
+export function waitingForApproval(n: number): JournalEntry {
   return {
     kind: "waiting",
     callId: `call-${n}`,
-    escalation: { ...escalation, reason: `files.write needs a person's yes (${n}).` },
-    question: { id: `question-${n}`, expiresAt: at(30) },
+    escalation: { ...escalation, reason: `files.write needs a person's approval (${n}).` },
+    question: { id: `escalation-${n}`, expiresAt: at(30) },
     approval: { tool: "files.write" },
   };
 }
@@ -133,9 +133,9 @@ export function askedAbout(n: number): JournalEntry[] {
   ];
 }
 
-/** What a no makes of the call `call-n`. */
+/** What a denial makes of the call `call-n`. */
 export function refusedCall(n: number): ToolResult {
-  const error = { code: "approval_denied", message: "A person said no to this act.", retryable: false };
+  const error = { code: "approval_denied", message: "A person denied this act.", retryable: false };
   return { status: "denied", callId: `call-${n}`, tool: "files.write", completedAt: at(2), error };
 }
 
@@ -162,16 +162,16 @@ function endingOf<Result extends Omit<TurnResult, "events">>(result: Result): Om
 }
 
 /** Begins a turn whose id is free. */
-export async function begin(journal: TurnJournal, turn: TurnToBegin): Promise<TurnPen> {
+export async function begin(journal: TurnJournal, turn: TurnToBegin): Promise<RunWriter> {
   const begun = await journal.begin(turn, {});
   if (begun.kind !== "begun") throw new Error(`${turn.request.executionId}: expected a free id, got a known turn.`);
-  return begun.pen;
+  return begun.writer;
 }
 
 /** Begins a turn and ends it. */
 export async function beginAndEnd(journal: TurnJournal, turn: TurnToBegin, end: JournalEntry): Promise<void> {
-  const pen = await begin(journal, turn);
-  await pen.write([end], progressOf(9));
+  const writer = await begin(journal, turn);
+  await writer.write([end], progressOf(9));
 }
 
 /** What a write or a watcher rejects with; undefined when it does not reject. */
@@ -184,7 +184,7 @@ export async function rejectionOf(operation: Promise<unknown>): Promise<unknown>
   return undefined;
 }
 
-/** A signal that nobody aborts. */
+/** A signal that is never aborted. */
 export function noAbort(): AbortSignal {
   return new AbortController().signal;
 }

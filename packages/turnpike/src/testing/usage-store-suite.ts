@@ -1,13 +1,22 @@
 import type { UsageStore } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 
-/** Whether a usage store counts right, also when many count at once. `open` returns a store without any uses. */
+/**
+ * Whether a usage store counts right, also when many count at once. `open` returns a store without any uses.
+ *
+ * @example
+ * import { memoryUsage, usageStoreSuite } from "turnpike/testing";
+ *
+ * const cases = usageStoreSuite(async () => memoryUsage());
+ * for (const { run } of cases) await run();
+ * console.log(cases.length > 0); // true
+ */
 export function usageStoreSuite(open: () => Promise<UsageStore>): PortCase[] {
   return [
     {
       name: "starts at zero",
       async run() {
-        expectSame(await (await open()).used("tenant-1", "grant-1"), 0, "uses of a grant nobody used");
+        expectSame(await (await open()).used("tenant-1", "grant-1"), 0, "uses of an unused grant");
       },
     },
     {
@@ -21,16 +30,16 @@ export function usageStoreSuite(open: () => Promise<UsageStore>): PortCase[] {
       },
     },
     {
-      name: "looking counts nothing",
+      name: "reading counts nothing",
       async run() {
         const store = await open();
         await store.used("tenant-1", "grant-1");
         await store.used("tenant-1", "grant-1");
-        expectSame(await store.consume("tenant-1", "grant-1", 1), true, "the first use after two looks");
+        expectSame(await store.consume("tenant-1", "grant-1", 1), true, "the first use after two reads");
       },
     },
     {
-      name: "keeps grants and tenants apart",
+      name: "separates grants and tenants",
       async run() {
         const store = await open();
         await store.consume("tenant-1", "grant-1", 1);

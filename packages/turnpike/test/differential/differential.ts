@@ -23,7 +23,7 @@ export interface DifferentialSummary {
 const stepsPerWorld = 200;
 const worldsAtOnce = 16;
 
-/** Asks the kernel and the naive authorizer the same questions. */
+/** Asks the kernel and the naive authorizer the same requests. */
 export async function runDifferential({
   createKernel,
   seed,
@@ -119,7 +119,7 @@ function tell(wanted: Observation, found: Observation): string {
     .join("\n");
 }
 
-/** The answer: what both sides can say of a decision, whoever carries it out. */
+/** The answer: what both sides can say of a decision, whichever grant carries it out. */
 interface Answer {
   readonly allowed: boolean;
   readonly reasonCode: string;

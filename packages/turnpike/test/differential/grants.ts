@@ -1,7 +1,7 @@
 import type { Capability, Grant, PrincipalRef } from "../../src/contracts/index.ts";
 import type { Random } from "../random.ts";
 
-/** The moment around which everything happens, in microseconds since 1970. */
+/** The instant around which everything happens, in microseconds since 1970. */
 export const base = Date.parse("2026-02-01T09:00:00Z") * 1000;
 const second = 1_000_000;
 const day = 86_400 * second;
@@ -130,7 +130,7 @@ function depth(random: Random, below: number, parent: Draft | undefined): Pick<D
   return { delegationDepth: below + random.below(most - below + 1) };
 }
 
-/** Every way in which one link of a chain can be unsound, and two or three in which it only looks so. */
+/** Every way in which one link of a chain can be unsound, and two or three in which it only seems so. */
 export const breaks: readonly ((child: Draft, parent: Draft, random: Random) => void)[] = [
   (child) => void (child.parentId = "gone"),
   (_, parent, random) => void (parent.revokedAt = base - random.pick([0, 1, day])),

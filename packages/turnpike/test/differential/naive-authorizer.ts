@@ -17,7 +17,7 @@ export interface Facts {
   /** How often a bounded grant was used; undefined for an outage or a kernel without a usage store. */
   used(grant: Grant): number | undefined;
   policy(request: AuthorizationRequest): "keep" | "deny" | "broken";
-  /** What people said about any act there is: yes to it under this grant, nothing yet; undefined for an outage. */
+  /** The approval of any act: given under this grant, or none yet; undefined for an outage. */
   approval(grant: Grant): "permitted" | "required" | undefined;
 }
 
@@ -40,7 +40,7 @@ const tellingFirst = [
   "grant_exhausted",
 ];
 
-/** Decides, and uses nothing up: whoever acts on an allowed decision counts one use of a bounded `matchedGrant`. */
+/** Decides, and uses nothing up: the caller that acts on an allowed decision counts one use of a bounded `matchedGrant`. */
 export function naiveAuthorize(facts: Facts, context: AccessContext, request: AuthorizationRequest): NaiveDecision {
   if (!contextFits(context)) return refused("invalid_context", false);
   if (!requestFits(request)) return refused("invalid_request", false);
@@ -133,7 +133,7 @@ function walkChain(facts: Facts, grant: Grant, purpose: string, now: number): "v
   return "valid";
 }
 
-/** Whether the parent may have given what the child holds; says nothing about the moment. */
+/** Whether the parent may have given what the child holds; says nothing about the instant. */
 export function isLinkSound(child: Grant, parent: Grant): boolean {
   const inner = child.constraints;
   const outer = parent.constraints;

@@ -39,7 +39,7 @@ function factsOf(world: World): Facts {
 /** What was done through the ports. */
 interface Effects {
   used: Map<string, number>;
-  /** The grants that the audit trail names, in order. */
+  /** The grants that the audit log names, in order. */
   auditedGrants: (string | undefined)[];
   policyCalls: number;
   consumptions: number;
@@ -194,15 +194,15 @@ function usageOf(world: World, effects: Effects): UsageStore {
   };
 }
 
-/** Somebody said yes to whatever is done under one of the grants. */
+/** Whatever is done under one of the grants is approved. */
 function permitsOf(world: World): PermitStore {
-  const question = { id: "question", expiresAt: "2026-03-01T00:00:00Z" };
+  const reference = { id: "escalation", expiresAt: "2026-03-01T00:00:00Z" };
   const permit = async (): Promise<Permit | undefined> => {
     if (world.permits === "down") throw new Error("The permit store is down.");
     const grantId = permittedIn(world);
     return grantId === undefined
       ? undefined
-      : { id: "permit", grantId, approvedBy: ["human:x"], expiresAt: question.expiresAt };
+      : { id: "permit", grantId, approvedBy: ["human:x"], expiresAt: reference.expiresAt };
   };
   return {
     async find() {
@@ -214,7 +214,7 @@ function permitsOf(world: World): PermitStore {
       return found ? [found] : [];
     },
     use: async () => true,
-    ask: async () => question,
+    ask: async () => reference,
   };
 }
 

@@ -30,7 +30,7 @@ export interface World {
   /** By tenant and grant id: the uses that count. */
   readonly used: Map<string, number>;
   readonly policy: "absent" | "by request";
-  /** `asks` has a yes to everything under one of the grants. */
+  /** `asks` has an approval of everything under one of the grants. */
   readonly permits: "absent" | "asks" | "down";
   readonly grants: Grant[];
 }
@@ -49,7 +49,7 @@ export function usageKey(namespaceId: string, grantId: string): string {
   return JSON.stringify([namespaceId, grantId]);
 }
 
-/** The world of this seed; the same seed makes the same world, and `random` goes on from there. */
+/** The world of this seed; the same seed makes the same world, and `random` continues from there. */
 export function createWorld(seed: number, overrides: Partial<World> = {}): { world: World; random: Random } {
   const random = createRandom(seed);
   const home = {
@@ -102,13 +102,13 @@ export function addChain(world: World, random: Random, idPrefix: string): void {
   if (leaf && random.chance(0.12)) age(random, leaf);
   for (const draft of random.chance(0.5) ? chain : chain.toReversed()) {
     if (!grants.some(({ id, namespaceId: tenant }) => id === draft.id && tenant === draft.namespaceId)) {
-      grants.push(asKept(world, writeGrant(random, draft)));
+      grants.push(asStored(world, writeGrant(random, draft)));
     }
   }
 }
 
 /** Frozen to the last leaf, except by a source that promises nothing. */
-function asKept({ source }: World, grant: Grant): Grant {
+function asStored({ source }: World, grant: Grant): Grant {
   return source === "fresh" ? grant : freeze(grant);
 }
 
@@ -146,7 +146,7 @@ function spoilOne(world: World, random: Random): void {
   const { grants } = world;
   const index = random.below(grants.length);
   const grant = grants[index];
-  if (grant) grants[index] = asKept(world, random.pick(malformations)(grant));
+  if (grant) grants[index] = asStored(world, random.pick(malformations)(grant));
 }
 
 /** A step that some grant of the world would probably allow, turned a little now and then. */
@@ -161,7 +161,7 @@ export function nextStep(world: World, random: Random): Step {
       authority: isAtHome || !grant ? world.home.authority : grant.issuer,
       enabledToolNamespaces: [],
       namespaceId: isAtHome || !grant ? world.home.namespaceId : grant.namespaceId,
-      now: momentFor(random, grant),
+      now: instantFor(random, grant),
       owner,
       purpose: random.pickFrom(grant?.constraints.purposes ?? purposes) ?? "help",
       traceId: "trace",
@@ -192,8 +192,8 @@ function heldAtHome({ grants, home }: World): Grant[] {
   );
 }
 
-/** `base` most of the time, else a bound of the grant or a moment next to it. */
-function momentFor(random: Random, grant: Grant | undefined): string {
+/** `base` most of the time, else a bound of the grant or an instant next to it. */
+function instantFor(random: Random, grant: Grant | undefined): string {
   const { notBefore, expiresAt } = grant?.constraints ?? {};
   const bounds = [grant?.issuedAt, notBefore, expiresAt, grant?.revokedAt].filter((text) => text !== undefined);
   const found = random.chance(0.15) ? instant(random.pickFrom(bounds) ?? "") : Number.NaN;
@@ -255,9 +255,9 @@ export function changeWorld(world: World, random: Random, change: number): void 
   const { revokedAt, ...alive } = grant;
   const at = writeInstant(random, base + random.pick([-1, 0, 1]));
   if (world.source !== "fresh") {
-    grants[index] = asKept(world, revokedAt === undefined ? { ...alive, revokedAt: at } : alive);
+    grants[index] = asStored(world, revokedAt === undefined ? { ...alive, revokedAt: at } : alive);
   } else if (revokedAt === undefined) {
-    // A source that keeps no promise changes the very object that it answered with before.
+    // A source that breaks its promise changes the very object that it answered with before.
     grant.revokedAt = at;
   } else {
     delete grant.revokedAt;

@@ -1,17 +1,20 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { CredentialRecord } from "turnpike-host/management";
-import { may, request } from "../../base/api.ts";
-import { usePages } from "../../base/pages.ts";
-import { place, setQuery } from "../../base/place.ts";
-import { isAboutCredentials, useRefresh } from "../../base/refresh.ts";
-import { session } from "../../base/session.ts";
-import { principalText, visibleText } from "../../base/words.ts";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
+import { may, request } from "../../shared/api.ts";
+import { usePages } from "../../shared/pages.ts";
+import { addressOf, place, setQuery } from "../../shared/place.ts";
+import { isAboutCredentials, useRefresh } from "../../shared/refresh.ts";
+import { session } from "../../shared/session.ts";
+import { principalText, visibleText } from "../../shared/words.ts";
 import { CheckField } from "../../parts/check-field.tsx";
 import { TextField } from "../../parts/fields.tsx";
+import { Link } from "../../parts/link.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { type NamedCredential, RevokeCredential, RotateCredential } from "./change-credential.tsx";
+import { CredentialPage } from "./credential-page.tsx";
 import { CredentialTable } from "./credential-table.tsx";
 import { operatorsTenant, stateOf } from "./credential-text.ts";
 import { MakeCredential } from "./make-credential.tsx";
@@ -20,7 +23,7 @@ import { MakeCredential } from "./make-credential.tsx";
 export function AccessScreen() {
   const { tenant = "", rest } = place.value;
   const seesOperators = session.current.value?.operator.tenant === undefined;
-  const kind = rest[0] === "operators" && seesOperators ? "operator" : "credential";
+  const [step] = rest;
   return (
     <>
       <h1>Access</h1>
@@ -28,13 +31,25 @@ export function AccessScreen() {
         <Tabs
           label="Whose credentials"
           tabs={[
-            { title: `Credentials of ${visibleText(tenant)}`, to: ["access"], isCurrent: kind === "credential" },
-            { title: "Operators", to: ["access", "operators"], isCurrent: kind === "operator" },
+            { title: `Credentials of ${visibleText(tenant)}`, to: ["access"], isCurrent: step === undefined },
+            { title: "Operators", to: ["access", "operators"], isCurrent: step === "operators" },
           ]}
         />
       )}
-      <Credentials key={kind} tenant={tenant} kind={kind} />
+      {viewOf(tenant, step, seesOperators)}
     </>
+  );
+}
+
+function viewOf(tenant: string, step: string | undefined, seesOperators: boolean): ComponentChildren {
+  if (step === undefined) return <Credentials key="credential" tenant={tenant} kind="credential" />;
+  if (step !== "operators") return <CredentialPage key={step} id={step} />;
+  if (seesOperators) return <Credentials key="operator" tenant={tenant} kind="operator" />;
+  return (
+    <Empty title="You operate one tenant, and operators are not of a tenant.">
+      <p>Operators of all tenants see them here.</p>
+      <Link to={addressOf(["access"])}>Show the credentials of this tenant</Link>
+    </Empty>
   );
 }
 
@@ -95,7 +110,7 @@ function Credentials({ tenant, kind }: { tenant: string; kind: "credential" | "o
       </div>
       {pages.items !== undefined && shown.length === 0 && (
         <Empty title={all.length === 0 ? "There is no credential yet." : "No credential fits."}>
-          {all.length === 0 ? "An agent needs one to call this host." : `${all.length} were looked at.`}
+          {all.length === 0 ? "An agent needs one to call this host." : `${all.length} were read.`}
         </Empty>
       )}
       {shown.length > 0 && (

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import type { CredentialRecord } from "turnpike-host/management";
-import { AdminClientError } from "turnpike-host/management/call";
-import { request } from "../../base/api.ts";
-import { principalText } from "../../base/words.ts";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
+import { AdminClientError } from "turnpike-host/admin-contract/call";
+import { request } from "../../shared/api.ts";
+import { principalText } from "../../shared/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { CheckField } from "../../parts/check-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -12,14 +12,15 @@ import { isAdminOfAll, revocationText } from "./credential-text.ts";
 import { OwnTokenField } from "./own-token-field.tsx";
 import { TokenOnce, tokenWarning } from "./token-once.tsx";
 
-interface Change<Which = CredentialRecord> {
+/** A change of a credential that the operator is about to make. */
+export interface Change<Which = CredentialRecord> {
   credential: Which;
   isOwn: boolean;
   onClose(): void;
   onChanged(): void;
 }
 
-/** As much of a credential as somebody has to know to tell it from others. */
+/** As much of a credential as the operator has to know to tell it from others. */
 export interface NamedCredential {
   id: string;
   access: Pick<CredentialRecord["access"], "actor">;
@@ -54,21 +55,54 @@ export function RotateCredential({ credential, isOwn, onClose, onChanged }: Chan
   );
 }
 
-/** Revokes a credential. The last admin of all tenants stays, unless somebody insists. */
-export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Change) {
-  const [isLastAdmin, setLastAdmin] = useState(false);
+/** Revokes a credential, with what goes with it. For the last admin of all tenants that has to be chosen again. */
+export function useRevoke(credential: CredentialRecord) {
+  const [isAsked, setAsked] = useState(false);
   const [isForced, setForced] = useState(false);
+  return {
+    async revoke(also: { andAnswers?: boolean; andEverything?: boolean }) {
+      try {
+        return await request("revokeCredential", { id: credential.id, ...also, ...(isForced && { force: true }) });
+      } catch (error) {
+        const isConflict = error instanceof AdminClientError && error.code === "conflict";
+        if (isConflict && isAdminOfAll(credential)) setAsked(true);
+        throw error;
+      }
+    },
+    /** Whether the host refused it, and the operator has not insisted yet. */
+    isBlocked: isAsked && !isForced,
+    lastAdmin: { isAsked, isForced, onChange: setForced },
+  };
+}
+
+/** Asks whether the operator insists, once the host refused to revoke the last admin of all tenants. */
+export function LastAdminField({
+  isAsked,
+  isForced,
+  onChange,
+}: {
+  isAsked: boolean;
+  isForced: boolean;
+  onChange(isForced: boolean): void;
+}) {
+  if (!isAsked) return null;
+  return (
+    <CheckField
+      label="Revoke it even so"
+      isOn={isForced}
+      onChange={onChange}
+      hint="Afterwards no one can manage all tenants."
+    />
+  );
+}
+
+/** Revokes a credential. The last admin of all tenants stays, unless the operator insists. */
+export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Change) {
+  const { revoke, isBlocked, lastAdmin } = useRevoke(credential);
   const [isWithAnswers, setWithAnswers] = useState(true);
   const isOperator = credential.access.admin === true;
-  const revoke = async (): Promise<void> => {
-    try {
-      const andAnswers = isOperator && isWithAnswers;
-      await request("revokeCredential", { id: credential.id, andAnswers, ...(isForced && { force: true }) });
-    } catch (error) {
-      const isConflict = error instanceof AdminClientError && error.code === "conflict";
-      if (isConflict && isAdminOfAll(credential)) setLastAdmin(true);
-      throw error;
-    }
+  const revokeIt = async (): Promise<void> => {
+    await revoke({ andAnswers: isOperator && isWithAnswers });
     onChanged();
     onClose();
   };
@@ -87,16 +121,9 @@ export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Chan
             hint="Acts that have not happened yet, grants that their approvals issued, and approvals that wait for a second person."
           />
         )}
-        {isLastAdmin && (
-          <CheckField
-            label="Revoke it even so"
-            isOn={isForced}
-            onChange={setForced}
-            hint="Nobody can manage all tenants then."
-          />
-        )}
+        <LastAdminField {...lastAdmin} />
         <div class="actions">
-          <ActionButton kind="danger" isDisabled={isLastAdmin && !isForced} act={revoke}>
+          <ActionButton kind="danger" isDisabled={isBlocked} act={revokeIt}>
             Revoke it
           </ActionButton>
           <button type="button" class="button" onClick={onClose}>
@@ -108,7 +135,7 @@ export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Chan
   );
 }
 
-function Which({ credential: { id, access } }: { credential: NamedCredential }) {
+export function Which({ credential: { id, access } }: { credential: NamedCredential }) {
   return (
     <p>
       <b>

@@ -47,7 +47,7 @@ for (const { name, draft } of [
   });
 }
 
-test("a credential ends after so many days, at a moment, or never", () => {
+test("a credential ends after so many days, at an instant, or never", () => {
   expect(expiryOf({ ...emptyDraft, expires: "30d" }, now)).toBe("2026-12-16T09:00:00.000Z");
   expect(expiryOf({ ...emptyDraft, expires: "at", expiresAt: "2026-11-16T10:00:00Z" }, now)).toBe(
     "2026-11-16T10:00:00.000Z",
@@ -55,7 +55,7 @@ test("a credential ends after so many days, at a moment, or never", () => {
   expect(expiryOf({ ...emptyDraft, expires: "" }, now)).toBeUndefined();
 });
 
-test("a moment that has passed, or none, is no end", () => {
+test("an instant that has passed, or none, is no end", () => {
   expect(() => expiryOf({ ...emptyDraft, expires: "at", expiresAt: "2026-11-16T08:00:00Z" }, now)).toThrow(DraftError);
   expect(() => expiryOf({ ...emptyDraft, expires: "at" }, now)).toThrow(DraftError);
 });

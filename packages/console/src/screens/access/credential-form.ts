@@ -1,16 +1,16 @@
-import type { CredentialAccess, OperatorRole } from "turnpike-host/management";
+import type { CredentialAccess, OperatorRole } from "turnpike-host/admin-contract";
 import type { PrincipalRef } from "turnpike/contracts";
-import { endOf } from "../../base/moments.ts";
-import { principalOf } from "../../base/words.ts";
+import { endOf } from "../../shared/instants.ts";
+import { principalOf } from "../../shared/words.ts";
 
-/** What somebody typed to make a credential. */
+/** What the operator typed to make a credential. */
 export interface CredentialDraft {
   actor: string;
   owner: string;
   authority: string;
   /** One on each line, the first is the default. */
   purposes: string;
-  /** One on each line; anybody without any. */
+  /** One on each line. Empty for any sender. */
   senders: string;
   evaluates: boolean;
   role: OperatorRole;
@@ -34,7 +34,7 @@ export const emptyDraft: CredentialDraft = {
   expiresAt: "",
 };
 
-/** What is wrong, in the words of the form. */
+/** An error with a message for the operator who fills the form. */
 export class DraftError extends Error {
   override readonly name = "DraftError";
 }
@@ -69,7 +69,7 @@ export function expiryOf({ expires, expiresAt }: CredentialDraft, now: Date): st
   if (expires === "") return undefined;
   const at = endOf(expires === "at" ? expiresAt : expires, now.getTime());
   if (at === undefined || Date.parse(at) <= now.getTime())
-    throw new DraftError("Ends: choose a moment that is still to come.");
+    throw new DraftError("Ends: choose a time that is still to come.");
   return at;
 }
 

@@ -1,14 +1,14 @@
-import type { CredentialRecord } from "turnpike-host/management";
-import { may } from "../../base/api.ts";
-import { addressOf } from "../../base/place.ts";
-import { session } from "../../base/session.ts";
-import { principalText, visibleText } from "../../base/words.ts";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
+import { may } from "../../shared/api.ts";
+import { addressOf } from "../../shared/place.ts";
+import { session } from "../../shared/session.ts";
+import { principalText, visibleText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { StateTag, Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
-import { operatorText, stateOf } from "./credential-text.ts";
+import { operatorText, ownerText, purposesText, sendersText, stateOf } from "./credential-text.ts";
 
 /** Credentials with what their bearers may do, without any secret. */
 export function CredentialTable({
@@ -25,7 +25,7 @@ export function CredentialTable({
   onRevoke(credential: CredentialRecord): void;
 }) {
   const now = new Date();
-  // Admins change every credential, everybody else rotates their own.
+  // Admins change every credential, other operators rotate their own.
   const isAdmin = session.current.value?.operator.role === "admin";
   const mayChange = isAdmin || credentials.some((credential) => credential.id === ownId);
   const actor: Column<CredentialRecord> = {
@@ -51,7 +51,11 @@ export function CredentialTable({
     title: "Last used",
     cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? <span class="hint">never</span> : <Time at={lastUsedAt} />),
   };
-  const id: Column<CredentialRecord> = { title: "Id", kind: "code", cell: (credential) => credential.id };
+  const id: Column<CredentialRecord> = {
+    title: "Id",
+    kind: "code",
+    cell: (credential) => <Link to={addressOf(["access", credential.id])}>{credential.id}</Link>,
+  };
   const does: Column<CredentialRecord> = {
     title: "Change",
     cell: (credential) => (
@@ -79,20 +83,6 @@ export function CredentialTable({
       keyOf={(credential) => credential.id}
     />
   );
-}
-
-function purposesText({ purposes, evaluates }: CredentialRecord["access"]): string {
-  return `${purposes.join(", ")}${evaluates === true ? " (may ask about others)" : ""}`;
-}
-
-/** Whose resources are in scope, and whose grants are exercised where that is somebody else. */
-function ownerText({ owner, authority = owner }: CredentialRecord["access"]): string {
-  const [whose, by] = [principalText(owner), principalText(authority)];
-  return whose === by ? whose : `${whose}, with the authority of ${by}`;
-}
-
-function sendersText({ senders }: CredentialRecord["access"]): string {
-  return senders?.map(principalText).join(", ") ?? "anybody";
 }
 
 function Ends({ credential: { expiresAt, revokedAt } }: { credential: CredentialRecord }) {

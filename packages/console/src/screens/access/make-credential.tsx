@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { request } from "../../base/api.ts";
-import { visibleText } from "../../base/words.ts";
+import { request } from "../../shared/api.ts";
+import { visibleText } from "../../shared/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { CheckField } from "../../parts/check-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -60,7 +60,7 @@ export function MakeCredential({
             />
             {draft.expires === "at" && (
               <TextField
-                label="Moment"
+                label="Instant"
                 type="datetime-local"
                 value={draft.expiresAt}
                 onChange={(expiresAt) => change({ expiresAt })}
@@ -121,7 +121,7 @@ function AccessFields({ draft, change }: Part) {
           label="Senders"
           value={draft.senders}
           onChange={(senders) => change({ senders })}
-          hint="Whose messages may start turns; anybody's unless given."
+          hint="Whose messages may start turns; everyone's unless given."
         />
       </div>
       <CheckField
@@ -142,7 +142,7 @@ function OperatorFields({ draft, change, tenant }: Part & { tenant: string }) {
         value={draft.actor}
         onChange={(actor) => change({ actor })}
         isRequired
-        hint="Who the trail will name, such as human:carol."
+        hint="Who the audit log will name, such as human:carol."
       />
       <div class="form row">
         <SelectField
@@ -175,6 +175,6 @@ const ends = [
   { value: "1d", text: "after a day" },
   { value: "30d", text: "after 30 days" },
   { value: "90d", text: "after 90 days" },
-  { value: "at", text: "at a moment" },
+  { value: "at", text: "at a time" },
   { value: "", text: "never" },
 ];

@@ -1,6 +1,6 @@
 import { TextField } from "../../parts/fields.tsx";
 
-/** Asks for the token of whoever is signed in: a session alone makes nothing that outlasts it. */
+/** Asks for the operator's own token, because a session alone must not make anything that outlasts it. */
 export function OwnTokenField({ value, onChange }: { value: string; onChange(token: string): void }) {
   return (
     <TextField
@@ -9,7 +9,7 @@ export function OwnTokenField({ value, onChange }: { value: string; onChange(tok
       value={value}
       onChange={onChange}
       isRequired
-      hint="The one you are an operator with. Whoever finds this page open has none."
+      hint="The one you are an operator with. A stranger who finds this page open does not have it."
     />
   );
 }

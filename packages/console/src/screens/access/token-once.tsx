@@ -1,11 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
-import { visibleText } from "../../base/words.ts";
+import { visibleText } from "../../shared/words.ts";
 import { CopyButton } from "../../parts/copy-text.tsx";
 
 /** Asked before the token is gone. */
-export const tokenWarning = "Have you kept the token? Once this is closed, nobody can show it again.";
+export const tokenWarning = "Have you stored the token? Once this is closed, it cannot be shown again.";
 
-/** A token, this once: it is nowhere but here, and gone when this is closed. */
+/** Shows a token once. It is not stored anywhere, so it is lost when this is closed. */
 export function TokenOnce({ id, token, onDone }: { id: string; token: string; onDone(): void }) {
   // The button that was pressed for it is gone.
   const whole = useRef<HTMLDivElement>(null);
@@ -13,8 +13,7 @@ export function TokenOnce({ id, token, onDone }: { id: string; token: string; on
   return (
     <div class="form" ref={whole}>
       <p>
-        The token of <code>{visibleText(id)}</code>. It is shown this once: nobody, not even the host, can show it
-        again.
+        The token of <code>{visibleText(id)}</code>. It is shown this once: not even the host can show it again.
       </p>
       <output class="token">{token}</output>
       <div class="actions">

@@ -1,5 +1,5 @@
 import type { Grant } from "turnpike/contracts";
-import { grantText, principalText } from "../../base/words.ts";
+import { grantText, principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
 

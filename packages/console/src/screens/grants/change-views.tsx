@@ -1,6 +1,6 @@
 import type { Grant } from "turnpike/contracts";
-import { may, request } from "../../base/api.ts";
-import { addressOf, go } from "../../base/place.ts";
+import { may, request } from "../../shared/api.ts";
+import { addressOf, go } from "../../shared/place.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -25,7 +25,7 @@ export function IssueView() {
 }
 
 function NotAllowed({ to }: { to: string }) {
-  return <Empty title={`Your role may look at grants, but not ${to} them.`} />;
+  return <Empty title={`Your role may read grants, but not ${to} them.`} />;
 }
 
 /** A narrower grant below another. */
@@ -57,7 +57,7 @@ function sendDerived({ namespaceId, parentId, id, subject, capabilities, constra
   return request("deriveGrant", { namespaceId, parentId, id, subject, capabilities, constraints });
 }
 
-/** What falls with a grant, and only then the button that does it. */
+/** Shows what a revocation also ends. The button comes after that. */
 export function RevokeView({ tenant, id }: { tenant: string; id: string }) {
   if (!may("revokeGrant")) return <NotAllowed to="revoke" />;
   return (

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Grant } from "turnpike/contracts";
-import { place } from "../../base/place.ts";
+import { place } from "../../shared/place.ts";
 import { signal } from "@preact/signals";
 import { CheckField } from "../../parts/check-field.tsx";
 import { CopyText } from "../../parts/copy-text.tsx";
@@ -8,7 +8,7 @@ import { TextField } from "../../parts/fields.tsx";
 import { PrincipalField } from "../../parts/principal-field.tsx";
 import { type Draft, type DraftCapability, type DraftProblems, emptyCapability, grantOf } from "./draft.ts";
 
-/** What was typed, by what it is for: it stays whatever fails, is read again or is looked at in between. */
+/** The drafts by purpose. A draft stays when a request fails, and while other screens are shown. */
 const drafts = signal<Readonly<Record<string, Draft>>>({});
 
 /** The draft for something: what was typed for it before, or a first one. */
@@ -42,7 +42,7 @@ export function DraftFields({
 }: {
   draft: Draft;
   problems: DraftProblems;
-  /** What nobody has filled in yet is no mistake before somebody sends it. */
+  /** Whether problems are shown. Before the operator sends the form, an empty field is no mistake. */
   showsProblems: boolean;
   onChange(changes: Partial<Draft>): void;
 }) {
@@ -102,7 +102,7 @@ export function DraftFields({
               label="Whose (optional)"
               value={capability.owner}
               problem={problem(`owner ${part}`, capability.owner.includes(":") ? capability.owner : "")}
-              hint="of whoever the actor acts for, unless given"
+              hint="of the principal that the actor acts for, unless given"
               onChange={(owner) => changeCapability(part, { owner })}
             />
           </div>
@@ -112,7 +112,7 @@ export function DraftFields({
             onChange={(isExact) => changeCapability(part, { isExact })}
           />
           <CheckField
-            label="Ask each time: a person has to say yes to exactly that act"
+            label="Ask each time: a person has to approve exactly that act"
             isOn={capability.asksEachTime}
             onChange={(asksEachTime) => changeCapability(part, { asksEachTime })}
           />

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Grant } from "turnpike/contracts";
-import { may } from "../../base/api.ts";
-import { addressOf, go } from "../../base/place.ts";
-import { principalText } from "../../base/words.ts";
+import { may } from "../../shared/api.ts";
+import { addressOf, go } from "../../shared/place.ts";
+import { principalText } from "../../shared/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { Form } from "../../parts/fields.tsx";
 import { Link } from "../../parts/link.tsx";

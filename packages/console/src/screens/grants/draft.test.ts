@@ -43,7 +43,7 @@ test("terms are read as the command reads them, and an empty field is no term", 
   });
 });
 
-test("a capability is exact, somebody's and asks each time only when that was chosen", () => {
+test("a capability is exact, bound to an owner and asks each time only when that was chosen", () => {
   const [plain] = typed.capabilities;
   const capabilities = plain ? [{ ...plain, owner: "human:bob", isExact: true, asksEachTime: true }] : [];
   expect(grantOf({ ...typed, capabilities }, "demo", now)).toMatchObject({

@@ -1,6 +1,6 @@
 import type { Capability, Constraints, Grant, PrincipalRef } from "turnpike/contracts";
-import { endOf } from "../../base/moments.ts";
-import { principalOf, principalText, resourceOf, resourceText } from "../../base/words.ts";
+import { endOf } from "../../shared/instants.ts";
+import { principalOf, principalText, resourceOf, resourceText } from "../../shared/words.ts";
 
 /** One capability as it is typed. */
 export interface DraftCapability {

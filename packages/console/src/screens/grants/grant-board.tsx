@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
-import { may } from "../../base/api.ts";
-import { addressOf, go, place, setQuery } from "../../base/place.ts";
-import { isAboutGrants, useRefresh } from "../../base/refresh.ts";
+import { may } from "../../shared/api.ts";
+import { addressOf, go, place, setQuery } from "../../shared/place.ts";
+import { isAboutGrants, useRefresh } from "../../shared/refresh.ts";
 import { SelectField, TextField } from "../../parts/fields.tsx";
 import { Link } from "../../parts/link.tsx";
 import { PrincipalField } from "../../parts/principal-field.tsx";
@@ -80,7 +80,7 @@ function Tree({
   if (entries.length === 0 && isWhole)
     return (
       <Empty title="There are no grants in this tenant.">
-        <p>Nobody may do anything yet.</p>
+        <p>No one may do anything yet.</p>
         {may("createGrant") && <Link to={addressOf(["grants", "issue"])}>Issue the first one</Link>}
       </Empty>
     );
@@ -93,7 +93,7 @@ function Tree({
   const select = (id: string): void => {
     const { scrollY } = globalThis;
     go(addressOf(["grants", id], Object.fromEntries(place.value.query)));
-    // Beside the picture there is no reason to move; where the grant is shown above it, there is.
+    // On a wide page the grant is shown beside the picture, so the page stays where it was scrolled to.
     if (globalThis.matchMedia("(width >= 72rem)").matches) globalThis.scrollTo(0, scrollY);
   };
   return (
@@ -102,7 +102,7 @@ function Tree({
         <p class="note">
           These are the first {entries.length} of more than a picture can show. Filter them, or{" "}
           <Link to={addressOf(["grants"], { ...Object.fromEntries(place.value.query), view: "table" })}>
-            look at the table
+            open the table
           </Link>
           .
         </p>

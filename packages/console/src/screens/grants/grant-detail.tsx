@@ -1,8 +1,8 @@
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import type { Constraints } from "turnpike/contracts";
-import { may } from "../../base/api.ts";
-import { addressOf } from "../../base/place.ts";
-import { needsApproval, principalText, visibleText } from "../../base/words.ts";
+import { may } from "../../shared/api.ts";
+import { addressOf } from "../../shared/place.ts";
+import { needsApproval, principalText, visibleText } from "../../shared/words.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import type { GrantEntry } from "turnpike-host/management";
+import { useEffect, useState } from "preact/hooks";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import type { Capability, Grant } from "turnpike/contracts";
-import { useLoad } from "../../base/load.ts";
-import { capabilityText, grantText, principalText } from "../../base/words.ts";
+import { useLoad } from "../../shared/load.ts";
+import { capabilityText, grantText, principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { StateMark } from "../../parts/marks.tsx";
@@ -23,7 +23,7 @@ export function CapabilityList({ of, who }: { of: readonly Capability[]; who?: s
   );
 }
 
-/** Grants by their ids, with their holders; of many the first, and the others when somebody asks. */
+/** Grants by their ids, with their holders; of many the first, and the others on request. */
 export function GrantList({ of }: { of: readonly { grant: Grant; state?: GrantEntry["state"] }[] }) {
   const [isAll, setAll] = useState(false);
   const shown = isAll ? of : of.slice(0, 10);
@@ -64,11 +64,13 @@ export function OfGrant({
   known?: ReadonlyMap<string, GrantEntry>;
   children(above: ChainAbove): ComponentChildren;
 }) {
-  // Nothing to read is an answer as well, and not something that is being read.
-  const found = useLoad(
-    async () => ({ above: await readChain(tenant, id, known) }),
-    [tenant, id, known.get(id)?.state],
-  );
+  // Wrapped in an object, because an undefined value would mean that it is still being read.
+  const found = useLoad(async () => ({ above: await readChain(tenant, id, known) }), [tenant, id]);
+  // The state and uses stay shown while they are read again, also when the list is read later than the grant.
+  const { state, used } = known.get(id) ?? {};
+  useEffect(() => {
+    if (state !== undefined) found.reload();
+  }, [state, used]);
   return (
     <Show what="The grant" of={found}>
       {({ above }) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import { isWanted, queryOf } from "./grant-filter.ts";
 
 const nothing = { subject: "", resource: "", state: "" };

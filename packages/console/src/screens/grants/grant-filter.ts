@@ -1,7 +1,7 @@
-import type { GrantEntry } from "turnpike-host/management";
-import { principalOf, principalText, resourceText } from "../../base/words.ts";
+import type { GrantEntry } from "turnpike-host/admin-contract";
+import { principalOf, principalText, resourceText } from "../../shared/words.ts";
 
-/** What somebody wants to see of the grants. */
+/** What the operator wants to see of the grants. */
 export interface GrantFilter {
   subject: string;
   resource: string;

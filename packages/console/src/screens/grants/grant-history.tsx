@@ -1,18 +1,18 @@
-import { may, request } from "../../base/api.ts";
-import { usePages } from "../../base/pages.ts";
-import { addressOf } from "../../base/place.ts";
-import { principalText } from "../../base/words.ts";
+import { may, request } from "../../shared/api.ts";
+import { usePages } from "../../shared/pages.ts";
+import { addressOf } from "../../shared/place.ts";
+import { principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
-import { eventText } from "../trail/event-words.ts";
-import { foldRows } from "../trail/fold-calls.ts";
-import { keyOf, type TrailRow } from "../trail/trail-filter.ts";
+import { eventText } from "../audit-log/event-words.ts";
+import { foldRows } from "../audit-log/fold-calls.ts";
+import { keyOf, type LogRow } from "../audit-log/log-filter.ts";
 
 const pageSize = 20;
-/** A page may be empty before the end: so many are read until somebody has something to look at. */
+/** A page may be empty before the end: so many are read until there is something to show. */
 const maxEmptyPages = 5;
 
 /** What became of a grant: who issued and changed it, and who used it for what. */
@@ -21,9 +21,9 @@ export function GrantHistory({ tenant, id }: { tenant: string; id: string }) {
 }
 
 function History({ tenant, id }: { tenant: string; id: string }) {
-  const pages = usePages<TrailRow>(
+  const pages = usePages<LogRow>(
     async (from) => {
-      let [cursor, rows]: [string | undefined, TrailRow[]] = [from, []];
+      let [cursor, rows]: [string | undefined, LogRow[]] = [from, []];
       for (let count = 0; count < maxEmptyPages && rows.length === 0; count += 1) {
         const page = await request("listAudit", { namespaceId: tenant, grant: id, limit: pageSize, cursor });
         [cursor, rows] = [page.cursor, page.events];
@@ -42,18 +42,18 @@ function History({ tenant, id }: { tenant: string; id: string }) {
       )}
       {pages.items?.length === 0 && (
         <p class="hint">
-          {pages.hasMore ? "Nothing in the newest part of the trail." : "The trail has nothing of it."}
+          {pages.hasMore ? "Nothing in the newest part of the audit log." : "The audit log has nothing of it."}
         </p>
       )}
       <ListEnd what="history" of={pages} />
       <p>
-        <Link to={addressOf(["trail"], { grant: id })}>On the trail</Link>
+        <Link to={addressOf(["trail"], { grant: id })}>In the audit log</Link>
       </p>
     </section>
   );
 }
 
-function HistoryRow({ row: { event } }: { row: TrailRow }) {
+function HistoryRow({ row: { event } }: { row: LogRow }) {
   const { outcome, at, actor } = event;
   return (
     <li>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { visibleText } from "../../base/words.ts";
+import { visibleText } from "../../shared/words.ts";
 import { StateShape } from "../../parts/marks.tsx";
 import {
   chainOf,

@@ -1,7 +1,7 @@
-import { request } from "../../base/api.ts";
-import { usePages } from "../../base/pages.ts";
-import { isAboutGrants, useRefresh } from "../../base/refresh.ts";
-import { grantText, needsApproval, principalText } from "../../base/words.ts";
+import { request } from "../../shared/api.ts";
+import { usePages } from "../../shared/pages.ts";
+import { isAboutGrants, useRefresh } from "../../shared/refresh.ts";
+import { grantText, needsApproval, principalText } from "../../shared/words.ts";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
 import { Empty } from "../../parts/states.tsx";
@@ -10,7 +10,7 @@ import { StateTag, Tag } from "../../parts/tag.tsx";
 import { type GrantFilter, queryOf } from "./grant-filter.ts";
 import { termsText } from "./grant-words.ts";
 
-/** The grants as rows, page by page: for when there are too many to look at. */
+/** The grants as rows, page by page: for when there are too many to draw. */
 export function GrantTable({ tenant, filter }: { tenant: string; filter: GrantFilter }) {
   const query = queryOf(filter);
   const grants = usePages(
@@ -20,7 +20,7 @@ export function GrantTable({ tenant, filter }: { tenant: string; filter: GrantFi
     },
     [tenant, JSON.stringify(query)],
   );
-  // What somebody reads further down would be gone: only a list that is still its first page is read again.
+  // Only a list that shows its first page is read again, so that an operator who reads further down keeps their rows.
   useRefresh(() => (grants.items?.length ?? 0) <= 50 && grants.reload(), isAboutGrants);
   const { items = [] } = grants;
   return (

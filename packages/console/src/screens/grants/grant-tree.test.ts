@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import { chainOf, forestOf, grantKey, moveIn, rowLabel, rowsOf, unfolded } from "./grant-tree.ts";
 import { cut, layOut, measuresFor } from "./tree-layout.ts";
 
@@ -33,7 +33,7 @@ test("issuers are the roots, and what was derived hangs below its parent", () =>
   ]);
 });
 
-test("a filter keeps the chain above what it wants, and marks it", () => {
+test("a filter shows the chain above what it wants, and marks it", () => {
   const rows = rowsOf(
     forestOf(small, ({ grant }) => grant.id === "a11"),
     unfolded,
@@ -70,7 +70,7 @@ test("of many grants the first ten of an issuer are shown, and how many more the
   expect(rows.at(-1)).toMatchObject({ kind: "more", more: 290, parent: "issuer human:alice" });
 });
 
-test("more of them are shown when somebody asks, and none when they close the issuer", () => {
+test("more of them are shown on request, and none when the issuer is closed", () => {
   const forest = forestOf(many);
   expect(rowsOf(forest, { ...unfolded, shown: new Map([["issuer human:alice", 60]]) })).toHaveLength(62);
   expect(rowsOf(forest, { ...unfolded, toggled: new Set(["issuer human:alice"]) })).toHaveLength(1);
@@ -117,7 +117,7 @@ test("a row is read out with who, what, state and how much is below it", () => {
   expect(a && rowLabel(a)).toBe("agent:holder-of-a revoked read files/a, grant a, 1 below");
 });
 
-test("in columns a first child stands beside its parent and the others below each other, none on another", () => {
+test("in columns a first child is beside its parent and the others below each other, none on another", () => {
   const { placed } = layOut(rowsOf(forestOf(small), unfolded), measuresFor(1000, 4));
   const spots = placed.map(({ x, y }) => `${x} ${y}`);
   expect(new Set(spots).size).toBe(spots.length);

@@ -1,5 +1,5 @@
-import type { GrantEntry } from "turnpike-host/management";
-import { grantText, needsApproval, principalText } from "../../base/words.ts";
+import type { GrantEntry } from "turnpike-host/admin-contract";
+import { grantText, needsApproval, principalText } from "../../shared/words.ts";
 
 /** One node of the delegation tree: an issuer, a grant, or the parent of grants that was not read. */
 export interface TreeNode {
@@ -8,7 +8,7 @@ export interface TreeNode {
   /** Who it is about, or the id of a grant that was not read. */
   title: string;
   entry?: GrantEntry;
-  /** Whether it is here only because something below it is wanted. */
+  /** Whether it is shown only because a node below it matches the filter. */
   isContext: boolean;
   children: TreeNode[];
   /** How many grants are below it. */
@@ -67,7 +67,7 @@ function countOf(nodes: readonly TreeNode[]): number {
   return nodes.reduce((sum, { kind, below }) => sum + below + (kind === "grant" ? 1 : 0), 0);
 }
 
-/** What somebody opened and closed by hand, and of which nodes they wanted to see more children. */
+/** What the operator opened and closed by hand, and of which nodes they wanted to see more children. */
 export interface Folding {
   toggled: ReadonlySet<string>;
   /** How many children of a node are shown, where that was changed. */
@@ -87,7 +87,7 @@ export interface TreeRow {
   parent: string | undefined;
   node: TreeNode;
   isOpen: boolean;
-  /** Of a row that stands for further children: how many. */
+  /** Of a row that represents further children: how many. */
   more: number;
 }
 
@@ -161,7 +161,7 @@ export function moveIn(
   }
 }
 
-/** What stands beside the name of a grant: that it asks each time, and its state unless it is live. */
+/** The text beside the name of a grant: whether it needs approval, and its state unless it is live. */
 export function marksOf({ grant, state }: GrantEntry): string {
   return [needsApproval(grant) && "needs approval", state !== "live" && state].filter(Boolean).join(" · ");
 }
@@ -172,7 +172,7 @@ export function lineOf({ kind, entry, below }: TreeNode): string {
   return kind === "issuer" ? `issuer · ${below} ${below === 1 ? "grant" : "grants"}` : "not read";
 }
 
-/** What is read out for a row: what is seen, in the order in which it is seen, and then what a look around would tell. */
+/** The label that a screen reader reads for a row: the visible texts in their order, then what the picture shows by other means. */
 export function rowLabel({ kind, node, more }: TreeRow): string {
   if (kind === "more") return `${more} more`;
   const { title, entry, below, isContext } = node;

@@ -1,8 +1,8 @@
 import { constraintsText } from "turnpike-host/display";
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import type { Constraints } from "turnpike/contracts";
-import { momentText } from "../../base/moments.ts";
-import { listText } from "../../base/words.ts";
+import { instantText } from "../../shared/instants.ts";
+import { listText } from "../../shared/words.ts";
 
 /** The terms of a grant, each with its name. */
 export function termsOf(
@@ -11,8 +11,8 @@ export function termsOf(
 ): [name: string, text: string | undefined][] {
   return [
     ["Purposes", purposes === undefined ? "any" : listText(purposes, "or")],
-    ["Begins", notBefore && momentText(notBefore)],
-    ["Ends", expiresAt === undefined ? "never" : momentText(expiresAt)],
+    ["Begins", notBefore && instantText(notBefore)],
+    ["Ends", expiresAt === undefined ? "never" : instantText(expiresAt)],
     ["Uses", maxUses === undefined ? "not counted" : `${used} of ${maxUses}`],
     ["Passing on", depthText(delegationDepth)],
   ];
@@ -25,7 +25,7 @@ function depthText(depth = 0): string {
 
 /** The terms in one line, as the command writes them, by the operator's clock. */
 export function termsText(constraints: Constraints, used?: number): string {
-  return constraintsText(constraints, { used, instant: momentText });
+  return constraintsText(constraints, { used, instant: instantText });
 }
 
 /** What each state of a grant means. */
@@ -33,7 +33,7 @@ export const stateWords: Readonly<Record<GrantEntry["state"], string>> = {
   live: "It counts now.",
   future: "It does not count yet.",
   expired: "Its time is over.",
-  revoked: "Somebody took it back.",
+  revoked: "It was revoked.",
   exhausted: "It has been used as often as it may be.",
   invalid: "Something above it in its chain no longer holds.",
   unknown: "Whether it counts could not be read.",

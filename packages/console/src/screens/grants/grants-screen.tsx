@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { may } from "../../base/api.ts";
-import { place } from "../../base/place.ts";
+import { may } from "../../shared/api.ts";
+import { place } from "../../shared/place.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { DeriveView, IssueView, RevokeView } from "./change-views.tsx";
 import { GrantBoard } from "./grant-board.tsx";
@@ -12,7 +12,7 @@ export function GrantsScreen() {
   const [what, verb] = rest;
   const views = [
     { name: "who", title: "Who can reach…" },
-    { name: "reach", title: "What can somebody reach" },
+    { name: "reach", title: "What can a principal reach" },
     ...(may("createGrant") ? [{ name: "issue", title: "Issue a grant" }] : []),
   ];
   const tabs = views.map(({ name, title }) => ({ title, to: ["grants", name], isCurrent: name === what }));

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import type { AdminOutput } from "turnpike-host/management";
+import type { AdminOutput } from "turnpike-host/admin-contract";
 import type { Grant } from "turnpike/contracts";
-import { request } from "../../base/api.ts";
-import { type Loaded, useLoad } from "../../base/load.ts";
-import { momentText } from "../../base/moments.ts";
-import { place } from "../../base/place.ts";
-import { useSettled } from "../../base/settled.ts";
-import { count, principalText, requestText } from "../../base/words.ts";
+import { request } from "../../shared/api.ts";
+import { type Loaded, useLoad } from "../../shared/load.ts";
+import { instantText } from "../../shared/instants.ts";
+import { place } from "../../shared/place.ts";
+import { useSettled } from "../../shared/settled.ts";
+import { count, principalText, requestText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Show } from "../../parts/states.tsx";
@@ -22,15 +22,15 @@ type Changed = PreviewAnswer["changed"][number];
 /** What to try: a draft of a grant, or the revocation of one. */
 export type Change = { draft: Grant } | { revoke: string };
 
-/** Holds a change against the last decisions, and again when it is another change. */
+/** Compares a change with the last decisions, and does so again when the change is another one. */
 export function usePreview(change: Change): Loaded<PreviewAnswer> {
   const { tenant = "" } = place.value;
-  // The moment at which a draft is made is no part of what was typed.
+  // The instant at which a draft is made is no part of what was typed.
   const key = useSettled(JSON.stringify("draft" in change ? { ...change.draft, issuedAt: "" } : change.revoke));
-  return useLoad(() => request("previewGrant", { namespaceId: tenant, ...change }), [tenant, key]);
+  return useLoad((signal) => request("previewGrant", { namespaceId: tenant, ...change }, signal), [tenant, key]);
 }
 
-/** Whether nobody can have read it yet: a button below it waits, and does not move under a pointer. */
+/** Whether the preview is still being read. A button below it is shown only after that, so that it does not move under the pointer. */
 export function isUnread({ value, problem }: Loaded<PreviewAnswer>): boolean {
   return value === undefined && problem === undefined;
 }
@@ -40,7 +40,7 @@ export function Preview({ change }: { change: Change }) {
   return <PreviewShown preview={usePreview(change)} isRevocation={"revoke" in change} />;
 }
 
-/** A preview that was read elsewhere, for whoever has to wait for it. */
+/** A preview that another component loads and waits for. */
 export function PreviewShown({ preview, isRevocation }: { preview: Loaded<PreviewAnswer>; isRevocation: boolean }) {
   return (
     <div class="preview" aria-busy={preview.isLoading}>
@@ -79,11 +79,11 @@ function Falling({ answer: { descendants, hasMore } }: { answer: PreviewAnswer }
   );
 }
 
-/** Which of the last decisions would be others. */
+/** The last decisions that would change. */
 function Decisions({ answer: { looked, since, changed } }: { answer: PreviewAnswer }) {
   const [shown, setShown] = useState(12);
-  if (looked === 0) return <p>The trail has no decisions yet to hold it against.</p>;
-  const past = `the last ${count(looked, "decision")}${since === undefined ? "" : `, since ${momentText(since)}`}`;
+  if (looked === 0) return <p>The audit log has no decisions yet to compare it with.</p>;
+  const past = `the last ${count(looked, "decision")}${since === undefined ? "" : `, since ${instantText(since)}`}`;
   return (
     <>
       <p>

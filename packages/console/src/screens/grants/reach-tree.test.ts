@@ -28,6 +28,6 @@ test("steps at which nothing is said are one with the only place behind them, an
   ]);
 });
 
-test("two rights at one place stand beside each other", () => {
+test("two rights at one place are beside each other", () => {
   expect(shape(reachTree([at("files", "a"), at("files", "a")]))).toEqual([["files/a", 2]]);
 });

@@ -1,4 +1,4 @@
-import type { AdminOutput } from "turnpike-host/management";
+import type { AdminOutput } from "turnpike-host/admin-contract";
 
 type ReachEntry = AdminOutput<"readReach">["reach"][number];
 
@@ -12,7 +12,7 @@ export interface Place {
   children: Place[];
 }
 
-/** What can be reached as a tree of places; steps at which nothing is said and nothing forks are drawn as one. */
+/** The reach as a tree of places. Steps without an entry and without a fork are drawn as one. */
 export function reachTree(entries: readonly ReachEntry[]): Place[] {
   const root: Place = { name: "", resource: "", entries: [], children: [] };
   for (const entry of entries) {

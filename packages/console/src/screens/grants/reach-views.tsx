@@ -1,10 +1,10 @@
 import { nameText, whoText } from "turnpike-host/display";
-import { request } from "../../base/api.ts";
-import { useRead } from "../../base/load.ts";
-import { usePages } from "../../base/pages.ts";
-import { addressOf, place, setQuery } from "../../base/place.ts";
-import { useTyped } from "../../base/typed.ts";
-import { listText, principalOf, principalText, visibleText } from "../../base/words.ts";
+import { request } from "../../shared/api.ts";
+import { useRead } from "../../shared/load.ts";
+import { usePages } from "../../shared/pages.ts";
+import { addressOf, place, setQuery } from "../../shared/place.ts";
+import { useTyped } from "../../shared/typed.ts";
+import { listText, principalOf, principalText, visibleText } from "../../shared/words.ts";
 import { Form, TextField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
@@ -53,7 +53,7 @@ export function ReachView({ tenant }: { tenant: string }) {
         </button>
       </Form>
       {principalOf(asked.actor) === undefined ? (
-        <Empty title="Choose somebody to see everywhere they may act now.">
+        <Empty title="Choose a principal to see everywhere it may act now.">
           Write kind:id, such as agent:assistant.
         </Empty>
       ) : (
@@ -77,7 +77,7 @@ function Reach({ tenant, asked }: { tenant: string; asked: Asked }) {
         entries.length === 0 ? (
           <Empty title={`${actor} can reach nothing now.`}>
             {authority === ""
-              ? "Whoever acts for somebody else needs that somebody named above."
+              ? "A principal that acts for another needs that other one named above."
               : "No live grant of theirs says otherwise."}
           </Empty>
         ) : (
@@ -172,7 +172,7 @@ export function WhoView({ tenant }: { tenant: string }) {
         </button>
       </Form>
       {asked.resource === "" ? (
-        <Empty title="Name a resource to see everybody who can reach it now, and why." />
+        <Empty title="Name a resource to see all principals that can reach it now, and why." />
       ) : (
         <Reachers tenant={tenant} {...asked} />
       )}
@@ -192,7 +192,7 @@ function Reachers({ tenant, resource, action }: { tenant: string; resource: stri
   return (
     <>
       {found.items?.length === 0 && !found.hasMore && (
-        <Empty title={`Nobody can ${action || "reach"} ${resource} now.`} />
+        <Empty title={`No one can ${action || "reach"} ${resource} now.`} />
       )}
       <ul class="plain-list reachers">
         {found.items?.map(({ principal, owner, actions, approval, purposes, expiresAt, chain }) => (

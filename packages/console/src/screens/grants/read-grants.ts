@@ -1,16 +1,16 @@
-import type { GrantEntry } from "turnpike-host/management";
+import type { GrantEntry } from "turnpike-host/admin-contract";
 import type { Grant } from "turnpike/contracts";
-import { request } from "../../base/api.ts";
-import { type Loaded, useLoad, useRead } from "../../base/load.ts";
+import { request } from "../../shared/api.ts";
+import { type Loaded, useLoad, useRead } from "../../shared/load.ts";
 import { type GrantFilter, queryOf } from "./grant-filter.ts";
 
-/** As many as one page has at most: a picture of more is none. */
+/** The most grants that one request returns. A picture of more would not be readable. */
 const pictured = 500;
 
 /** The grants of a picture. */
 export interface PicturedGrants {
   entries: readonly GrantEntry[];
-  /** Whether these are all there are, so that the page filters them itself and keeps the chains above. */
+  /** Whether these are all there are, so that the page filters them itself and shows the chains above. */
   isWhole: boolean;
   /** Whether there are more like these than one page has. */
   hasMore: boolean;
@@ -22,7 +22,8 @@ export function usePicturedGrants(tenant: string, filter: GrantFilter): Loaded<P
   const query = queryOf(filter);
   const isMuch = first.value?.cursor !== undefined && Object.keys(query).length > 0;
   const some = useLoad(
-    async () => (isMuch ? request("listGrants", { namespaceId: tenant, limit: pictured, ...query }) : undefined),
+    async (signal) =>
+      isMuch ? request("listGrants", { namespaceId: tenant, limit: pictured, ...query }, signal) : undefined,
     [tenant, isMuch ? JSON.stringify(query) : ""],
   );
   const reload = (): void => {

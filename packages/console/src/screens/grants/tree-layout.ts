@@ -14,7 +14,7 @@ export interface Measures {
 
 const margin = 6;
 
-/** Room for a line between two columns, and behind the last for what opens a node. */
+/** The space for a line between two columns, and after the last column for the mark that opens a node. */
 const [gutter, end] = [40, 22];
 
 /** Measures for a frame of this width and a tree of so many columns. */
@@ -34,7 +34,7 @@ export interface PlacedRow extends TreeRow {
 }
 
 /**
- * Places the rows. In columns a parent stands beside the first of its children, so that no row is above what it belongs
+ * Places the rows. In columns a parent is beside the first of its children, so that no row is above what it belongs
  * to; in an outline every row has a line of its own.
  */
 export function layOut(
@@ -45,7 +45,7 @@ export function layOut(
   let line = -1;
   let before: TreeRow | undefined;
   for (const row of rows) {
-    // The first child stands beside its parent.
+    // The first child is beside its parent.
     if (isOutline || before === undefined || before.key !== row.parent) line += 1;
     spots.set(row.key, { x: margin + row.depth * column, y: margin + line * step });
     before = row;

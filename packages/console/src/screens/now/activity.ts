@@ -1,4 +1,4 @@
-import type { AdminOutput } from "turnpike-host/management";
+import type { AdminOutput } from "turnpike-host/admin-contract";
 import type { Bar } from "../../parts/bars.tsx";
 
 type Activity = AdminOutput<"readActivity">;
@@ -30,7 +30,7 @@ export function peakText(minutes: Activity["minutes"], kind: "allowed" | "denied
   return most === undefined ? "none in any minute" : `most at ${most.at.slice(11, 16)} UTC with ${most[kind]}`;
 }
 
-/** With which outcome the trail has a reason: what could not be done failed, everything else was denied. */
+/** With which outcome the audit log has a reason: what could not be done failed, everything else was denied. */
 export function outcomeOf(reason: string): "denied" | "failed" {
   return /(^|_)(failed|error|timeout|aborted|unavailable|interrupted|internal)(_|$)/.test(reason) ? "failed" : "denied";
 }

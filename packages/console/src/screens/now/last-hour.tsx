@@ -1,7 +1,7 @@
-import type { AdminOutput } from "turnpike-host/management";
-import { may } from "../../base/api.ts";
-import type { Loaded } from "../../base/load.ts";
-import { addressOf } from "../../base/place.ts";
+import type { AdminOutput } from "turnpike-host/admin-contract";
+import { may } from "../../shared/api.ts";
+import type { Loaded } from "../../shared/load.ts";
+import { addressOf } from "../../shared/place.ts";
 import { Bars } from "../../parts/bars.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";

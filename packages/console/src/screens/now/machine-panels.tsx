@@ -1,14 +1,14 @@
-import { useRead } from "../../base/load.ts";
-import { spanText } from "../../base/moments.ts";
-import { useNow } from "../../base/now.ts";
-import { addressOf, place } from "../../base/place.ts";
-import { useRefresh } from "../../base/refresh.ts";
-import { count } from "../../base/words.ts";
+import { useRead } from "../../shared/load.ts";
+import { spanText } from "../../shared/instants.ts";
+import { useNow } from "../../shared/now.ts";
+import { addressOf, place } from "../../shared/place.ts";
+import { useRefresh } from "../../shared/refresh.ts";
+import { count } from "../../shared/words.ts";
 import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";
 import { Tag } from "../../parts/tag.tsx";
-import { Heads } from "../trail/heads.tsx";
+import { Heads } from "../audit-log/heads.tsx";
 
 /** The hosts that run on the database. */
 export function Hosts() {
@@ -42,14 +42,14 @@ export function Hosts() {
   );
 }
 
-/** Where the chains of the audit trail end. */
+/** Where the chains of the audit log end. */
 export function AuditHeads() {
   const { tenant = "" } = place.value;
   const heads = useRead("readAuditHeads", { namespaceId: tenant });
   useRefresh(heads.reload, ({ kind }) => kind === "trail");
   return (
-    <Panel title="Audit trail" way={<Link to={addressOf(["trail"])}>The trail</Link>}>
-      <Show what="the trail" of={heads}>
+    <Panel title="Audit log" way={<Link to={addressOf(["trail"])}>The audit log</Link>}>
+      <Show what="the audit log" of={heads}>
         {(value) => <Heads {...value} />}
       </Show>
     </Panel>

@@ -1,14 +1,15 @@
-import { may } from "../../base/api.ts";
-import { useRead } from "../../base/load.ts";
-import { addressOf, place } from "../../base/place.ts";
-import { useRefresh } from "../../base/refresh.ts";
-import { session } from "../../base/session.ts";
+import { may } from "../../shared/api.ts";
+import { useRead } from "../../shared/load.ts";
+import { addressOf, place } from "../../shared/place.ts";
+import { useRefresh } from "../../shared/refresh.ts";
+import { session } from "../../shared/session.ts";
 import { Link } from "../../parts/link.tsx";
 import { sumsOf } from "./activity.ts";
 import { LastHour } from "./last-hour.tsx";
 import { AuditHeads, Hosts } from "./machine-panels.tsx";
 import { StoryPanel } from "./story-panel.tsx";
-import { OpenTurns, WaitingQuestions } from "./waiting-panels.tsx";
+import { OpenTurns, WaitingEscalations } from "./waiting-panels.tsx";
+import { WithdrawnTools } from "./withdrawn-tools.tsx";
 
 /** How things are, at a glance. */
 export function NowScreen() {
@@ -25,14 +26,15 @@ export function NowScreen() {
         <Tile name="Questions waiting" count={value?.waiting} tone="wait" to={addressOf(["questions"])} />
         <Tile name="Turns running" count={value?.turns.running} tone="accent" to={turns("running")} />
         <Tile name="Turns waiting" count={value?.turns.waiting} tone="wait" to={turns("waiting")} />
-        <Tile name="Allowed, last hour" count={sums?.allowed} tone="good" to={trail("allowed")} />
-        <Tile name="Denied, last hour" count={sums?.denied} tone="bad" to={trail("denied")} />
-        <Tile name="Failed, last hour" count={sums?.failed} tone="wait" to={trail("failed")} />
+        <Tile name="Allowed, last hour" count={sums?.allowed} tone="good" to={logAddress("allowed")} />
+        <Tile name="Denied, last hour" count={sums?.denied} tone="bad" to={logAddress("denied")} />
+        <Tile name="Failed, last hour" count={sums?.failed} tone="wait" to={logAddress("failed")} />
       </ul>
+      <WithdrawnTools />
       {isDemo && may("startTrialTurn") && <StoryPanel />}
       <div class="board">
         <div class="board-column">
-          <WaitingQuestions />
+          <WaitingEscalations />
           {may("listAllTurns") && <OpenTurns />}
         </div>
         <div class="board-column">
@@ -51,7 +53,7 @@ function turns(status: string): string | undefined {
   return may("listAllTurns") ? addressOf(["turns"], { status }) : undefined;
 }
 
-function trail(outcome: string): string | undefined {
+function logAddress(outcome: string): string | undefined {
   return may("listAudit") ? addressOf(["trail"], { outcome }) : undefined;
 }
 

@@ -1,7 +1,7 @@
-import { may, request } from "../../base/api.ts";
-import { useLoad, useRead } from "../../base/load.ts";
-import { addressOf, place } from "../../base/place.ts";
-import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
+import { may, request } from "../../shared/api.ts";
+import { useLoad, useRead } from "../../shared/load.ts";
+import { addressOf, place } from "../../shared/place.ts";
+import { isAboutEscalations, useRefresh } from "../../shared/refresh.ts";
 import { signal } from "@preact/signals";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignParagraph } from "../../parts/foreign-text.tsx";
@@ -10,10 +10,10 @@ import { Show } from "../../parts/states.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { assistantCredential, endText, story, storyAgent, type StoryPart } from "./story.ts";
 
-/** The turns that were started here, by tenant and part of the story: coming back shows how they stand. */
+/** The turns that were started here, by tenant and part of the story: coming back shows their states. */
 const started = signal<Readonly<Record<string, string>>>({});
 
-/** The whole demo without a terminal: turns to start as the assistant, and where each stands. */
+/** The whole demo without a terminal: turns to start as the assistant, and the state of each. */
 export function StoryPanel() {
   const { tenant = "" } = place.value;
   const known = useRead("listCredentials", { namespaceId: tenant, limit: 500 });
@@ -65,14 +65,14 @@ function Part({ part, tenant, credentialId }: { part: StoryPart; tenant: string;
   );
 }
 
-/** How a turn of the story stands, live. */
+/** The state of a turn of the story, live. */
 function PartState({ tenant, executionId }: { tenant: string; executionId: string }) {
   const actor = `agent:${storyAgent}`;
   const turn = useLoad(async () => {
     const { state } = await request("inspectTurn", { namespaceId: tenant, executionId, actor });
     if (state.status !== "waiting") return { state };
     const { escalations } = await request("listEscalations", { namespaceId: tenant, status: "pending", limit: 500 });
-    return { state, question: escalations.find((one) => one.executionId === executionId)?.id };
+    return { state, escalation: escalations.find((one) => one.executionId === executionId)?.id };
   }, [tenant, executionId]);
   useRefresh(
     turn.reload,
@@ -80,11 +80,11 @@ function PartState({ tenant, executionId }: { tenant: string; executionId: strin
   );
   return (
     <Show what="The turn" of={turn}>
-      {({ state, question }) => (
+      {({ state, escalation }) => (
         <>
           <p class="story-line">
             <StateTag state={state.status} />
-            {question !== undefined && <Link to={addressOf(["questions", question])}>Answer its question</Link>}
+            {escalation !== undefined && <Link to={addressOf(["questions", escalation])}>Answer its question</Link>}
             {may("inspectTurn") && <Link to={addressOf(["turns", executionId], { of: actor })}>Its timeline</Link>}
           </p>
           {state.result?.status === "succeeded" && (

@@ -1,4 +1,4 @@
-import type { CredentialRecord } from "turnpike-host/management";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
 import { expect, test } from "vitest";
 import { assistantCredential, endText } from "./story.ts";
 
@@ -25,7 +25,7 @@ test("the story is played with a credential of the assistant that still counts",
 });
 
 test("what a turn came to is said in short", () => {
-  expect(endText([{ content: "Nobody\n" }])).toBe("Nobody");
+  expect(endText([{ content: "Text\n" }])).toBe("Text");
   expect(endText([{ receipt: "r1" }])).toBe(`{"receipt":"r1"}`);
   expect(endText("x".repeat(200))).toHaveLength(161);
   expect(endText(undefined)).toBe("");

@@ -1,6 +1,6 @@
-import type { CredentialRecord } from "turnpike-host/management";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
 import type { JsonObject } from "turnpike/contracts";
-import { principalText } from "../../base/words.ts";
+import { principalText } from "../../shared/words.ts";
 
 /** One part of the demo's story: a turn that the assistant is given. */
 export interface StoryPart {
@@ -30,9 +30,9 @@ export const story: readonly StoryPart[] = [
   },
   {
     name: "pay",
-    title: "3. What needs a yes",
+    title: "3. What needs an approval",
     button: "Pay Bob 20",
-    about: "A grant allows paying with a yes each time: you see exactly what would be paid.",
+    about: "A grant allows paying with an approval each time: you see exactly what would be paid.",
     payload: { pay: { to: "bob", amount: 20, reference: "The book" } },
   },
 ];

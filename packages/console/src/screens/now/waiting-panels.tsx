@@ -1,26 +1,26 @@
-import type { AdminOutput, EscalationRecord } from "turnpike-host/management";
-import { request } from "../../base/api.ts";
-import { useHeldRows } from "../../base/held-rows.ts";
-import { useLoad } from "../../base/load.ts";
-import { useNow } from "../../base/now.ts";
-import { addressOf, place } from "../../base/place.ts";
-import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
-import { principalText } from "../../base/words.ts";
+import type { AdminOutput, EscalationRecord } from "turnpike-host/admin-contract";
+import { request } from "../../shared/api.ts";
+import { useHeldRows } from "../../shared/held-rows.ts";
+import { useLoad } from "../../shared/load.ts";
+import { useNow } from "../../shared/now.ts";
+import { addressOf, place } from "../../shared/place.ts";
+import { isAboutEscalations, useRefresh } from "../../shared/refresh.ts";
+import { principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";
 import { StateTag } from "../../parts/tag.tsx";
-import { batchesOf } from "../questions/batch.ts";
-import { BatchLink } from "../questions/question-list.tsx";
+import { batchesOf } from "../escalations/batch.ts";
+import { BatchLink } from "../escalations/escalation-list.tsx";
 import { turnAddress } from "../turns/turn-address.ts";
 import { tookText } from "../turns/turn-text.ts";
 
-/** So many are listed here; the screens have all. */
+/** How many are listed here. The screens list all. */
 const most = 6;
 
-/** The questions that wait, each one click away. */
-export function WaitingQuestions() {
+/** The open escalations, each as a link. */
+export function WaitingEscalations() {
   const { tenant = "" } = place.value;
   const waiting = useLoad(
     async () => (await request("listEscalations", { namespaceId: tenant, status: "pending", limit: most })).escalations,
@@ -30,18 +30,18 @@ export function WaitingQuestions() {
   return (
     <Panel title="Questions that wait" way={<Link to={addressOf(["questions"])}>All questions</Link>}>
       <Show what="questions" of={waiting}>
-        {(rows) => <QuestionRows rows={rows} />}
+        {(rows) => <EscalationRows rows={rows} />}
       </Show>
     </Panel>
   );
 }
 
-function QuestionRows({ rows: fresh }: { rows: readonly EscalationRecord[] }) {
+function EscalationRows({ rows: fresh }: { rows: readonly EscalationRecord[] }) {
   const { rows, hold } = useHeldRows(fresh, ({ id }) => id, "waiting");
   const now = useNow(5000);
-  if (rows.length === 0) return <p class="calm">Nobody waits for an answer.</p>;
+  if (rows.length === 0) return <p class="calm">No turn waits for an answer.</p>;
   return (
-    <ul class="question-list" {...hold}>
+    <ul class="escalation-list" {...hold}>
       {batchesOf(rows).map((batch) => (
         <li key={batch[0].id}>
           <BatchLink batch={batch} now={now} />

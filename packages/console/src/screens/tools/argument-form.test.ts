@@ -48,7 +48,7 @@ for (const { name, values, told } of [
     told: { path: "notes", limit: 3, ratio: -150 },
   },
   { name: "false is a value", values: { deep: "false" }, told: { path: "notes", deep: false } },
-  { name: "a choice keeps its type", values: { order: "2" }, told: { path: "notes", order: 2 } },
+  { name: "a choice has its type", values: { order: "2" }, told: { path: "notes", order: 2 } },
   {
     name: "numbers that stay what they are, and digits in texts, are sent",
     values: { ratio: "1e21", any: '["12345678901234567890","\\"1e-400",0e5,-0.0]' },

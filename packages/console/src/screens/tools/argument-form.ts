@@ -115,13 +115,13 @@ function readJson(text: string): Read {
     const numbers = outside.join(" ").match(/-?\d[\d.eE+-]*/g) ?? [];
     return numbers.some(isChanged) ? { problem: changedNumber } : { value };
   } catch {
-    return { problem: 'This is no JSON. Texts stand in quotes, such as "notes".' };
+    return { problem: 'This is no JSON. Texts are in quotes, such as "notes".' };
   }
 }
 
 const changedNumber = "A number here is too long or too close to 0 to be sent as it is. Send it as a text, in quotes.";
 
-/** Whether a number would be sent as another one: the host refuses the same, but sees only what the browser made of it. */
+/** Whether parsing would change a number. The host checks the same, but gets only the number that the browser parsed. */
 function isChanged(written: string): boolean {
   const number = Number(written);
   if (/^-?\d+$/.test(written)) return !Number.isSafeInteger(number);

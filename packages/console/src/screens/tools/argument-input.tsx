@@ -1,4 +1,4 @@
-import { visibleText } from "../../base/words.ts";
+import { visibleText } from "../../shared/words.ts";
 import { SelectField, TextArea, TextField } from "../../parts/fields.tsx";
 import type { ArgumentField } from "./argument-form.ts";
 
@@ -26,7 +26,7 @@ export function ArgumentInput({
     case "json":
       return <TextArea {...field} isCode={kind === "json"} />;
     default:
-      // Not a field for numbers: those hide what they cannot read, and then nobody can be told what is wrong.
+      // Not a field for numbers: those hide what they cannot read, and then the page cannot say what is wrong.
       return <TextField {...field} inputMode={kind === "text" ? undefined : "decimal"} />;
   }
 }

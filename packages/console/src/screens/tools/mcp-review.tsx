@@ -1,24 +1,31 @@
 import { useState } from "preact/hooks";
-import type { McpReview } from "turnpike-host/management";
-import { may, request } from "../../base/api.ts";
-import { useRead } from "../../base/load.ts";
+import { showDifference, type ShownDifference } from "turnpike-host/display";
+import type { McpReview } from "turnpike-host/admin-contract";
+import { may, request } from "../../shared/api.ts";
+import { useRead } from "../../shared/load.ts";
+import { useRefresh } from "../../shared/refresh.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Show } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
-import { showDifference, type ShownDifference } from "./differences.ts";
 import { type NewTool, readNewTool } from "./new-tool.ts";
 
 type OpenTool = McpReview["tools"][number];
 
-/** The tools of a server that are withdrawn until somebody accepts exactly what is shown here. */
+/** The tools of a server that are withdrawn until an operator accepts exactly what is shown here. */
 export function McpReviewPanel({ server, onAccepted }: { server: string; onAccepted(): void }) {
   const review = useRead("reviewMcpServer", { server });
+  // The shown version is not replaced while the operator reads it. The host refuses to accept a version that is not current.
+  const isRead = (review.value?.tools.length ?? 0) > 0;
+  useRefresh(
+    () => (isRead ? undefined : review.reload()),
+    ({ kind }) => kind === "withdrawn",
+  );
   const [said, setSaid] = useState("");
   const accept = async (shown: readonly OpenTool[]): Promise<void> => {
-    // The hashes of what is on the page, whatever the server says by now.
+    // The hashes of the version on the page, also if the server has another one by now.
     const tools = shown.map(({ tool, hash }) => ({ tool, hash }));
     try {
       const { accepted } = await request("acceptMcpTools", { server, tools });
@@ -39,8 +46,8 @@ export function McpReviewPanel({ server, onAccepted }: { server: string; onAccep
             <p>No tool of this server is withdrawn.</p>
           ) : (
             <p>
-              {tools.length === 1 ? "1 tool is" : `${tools.length} tools are`} withdrawn until somebody accepts. Read
-              them as what an agent will be told.
+              {tools.length === 1 ? "1 tool is" : `${tools.length} tools are`} withdrawn until an operator accepts them.
+              Read them as what an agent will be told.
             </p>
           )}
           <NewTools tools={tools.filter(({ state }) => state === "new")} accept={accept} />
@@ -60,7 +67,7 @@ export function McpReviewPanel({ server, onAccepted }: { server: string; onAccep
   );
 }
 
-/** Tools that nobody has accepted yet: there is nothing to compare them with, so they are read as a table. */
+/** Tools that are not accepted yet: there is nothing to compare them with, so they are read as a table. */
 function NewTools({
   tools,
   accept,
@@ -134,7 +141,7 @@ function OpenToolPanel({ tool, accept }: { tool: OpenTool; accept(): Promise<voi
       <p class="hint">
         {acceptedAt !== undefined && (
           <>
-            It is not what <ForeignText text={acceptedBy ?? "somebody"} /> accepted <Time at={acceptedAt} />.{" "}
+            It is not what <ForeignText text={acceptedBy ?? "an operator"} /> accepted <Time at={acceptedAt} />.{" "}
           </>
         )}
         Definition <code>{hash.slice(0, 16)}</code>

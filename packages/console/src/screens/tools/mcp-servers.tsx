@@ -1,6 +1,7 @@
-import type { McpServer } from "turnpike-host/management";
-import { type Loaded, useRead } from "../../base/load.ts";
-import { addressOf } from "../../base/place.ts";
+import type { McpServer } from "turnpike-host/admin-contract";
+import { type Loaded, useRead } from "../../shared/load.ts";
+import { addressOf } from "../../shared/place.ts";
+import { useRefresh } from "../../shared/refresh.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Empty, Show } from "../../parts/states.tsx";
@@ -15,6 +16,7 @@ type McpTool = McpServer["tools"][number];
 /** The MCP servers of the host with their state; one of them with its tools and what there is to accept. */
 export function McpServers({ selected }: { selected: string | undefined }) {
   const servers: Servers = useRead("listMcpServers", {});
+  useRefresh(servers.reload, ({ kind }) => kind === "withdrawn");
   return (
     <Show what="MCP servers" of={servers}>
       {({ servers: all }) => {
@@ -70,7 +72,7 @@ function ServerCard({
           const count = tools.filter((tool) => tool.state === state).length;
           return count > 0 && <Tag key={state} tone={states[state].tone} text={`${count} ${states[state].text}`} />;
         })}
-        {isAvailable && tools.length === 0 && <Tag text="no tools" />}
+        {isAvailable && tools.length === 0 && <Tag text="no usable tools" />}
       </span>
       <span class="hint">
         {seenAt === undefined ? (
@@ -96,6 +98,9 @@ function ServerPanel({
     <>
       <h2>{server}</h2>
       {!isAvailable && <p class="problem">It does not answer. The log of the host says why.</p>}
+      {isAvailable && tools.length === 0 && (
+        <p>It has no tool that this host can use. The log of the host names those that are left out, and why.</p>
+      )}
       <McpReviewPanel server={server} onAccepted={onAccepted} />
       {tools.length > 0 && (
         <Table

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import type { AdminOutput } from "turnpike-host/management";
-import { AdminClientError } from "turnpike-host/management/call";
-import { useAct } from "../../base/act.ts";
-import { may, request } from "../../base/api.ts";
-import { useRead } from "../../base/load.ts";
-import { addressOf, place, setQuery } from "../../base/place.ts";
-import { useTyped } from "../../base/typed.ts";
-import { principalOf, principalText } from "../../base/words.ts";
+import type { AdminOutput } from "turnpike-host/admin-contract";
+import { AdminClientError } from "turnpike-host/admin-contract/call";
+import { useAct } from "../../shared/act.ts";
+import { may, request } from "../../shared/api.ts";
+import { useRead } from "../../shared/load.ts";
+import { addressOf, place, setQuery } from "../../shared/place.ts";
+import { useTyped } from "../../shared/typed.ts";
+import { principalOf, principalText } from "../../shared/words.ts";
 import { CheckField } from "../../parts/check-field.tsx";
 import { Form } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
@@ -41,7 +41,7 @@ export function Namespaces({ tenant }: { tenant: string }) {
         <Show what="principals" of={principals}>
           {() =>
             names.length === 0 ? (
-              <Empty title="Nobody is known in this tenant yet.">
+              <Empty title="No principal is known in this tenant yet.">
                 Type an actor above, or make a credential first.
               </Empty>
             ) : (
@@ -62,7 +62,7 @@ export function Namespaces({ tenant }: { tenant: string }) {
   );
 }
 
-/** A switch for each namespace. It turns when the host has turned it, and not when somebody else was faster. */
+/** A switch for each namespace. It changes only after the host has made the change, which fails when another operator was faster. */
 function Switches({ tenant, actor }: { tenant: string; actor: string }) {
   const read = useRead("readNamespaces", { namespaceId: tenant, actor });
   const [changed, setChanged] = useState<Settings>();
@@ -80,13 +80,13 @@ function Switches({ tenant, actor }: { tenant: string; actor: string }) {
       throw isConflict ? new Error(await readMeanwhile(settings, name)) : error;
     }
   };
-  /** Shows what there is now, and says what somebody else changed. */
+  /** Shows what there is now, and says what another operator changed. */
   const readMeanwhile = async (settings: Settings, name: string): Promise<string> => {
     const now = await request("readNamespaces", { namespaceId: tenant, actor }).catch(() => undefined);
-    if (now === undefined) return "Somebody changed these settings meanwhile. Try again.";
+    if (now === undefined) return "Another operator changed these settings meanwhile. Try again.";
     setChanged(now);
     const changes = changesText(settings.enabled, now.enabled);
-    return `Somebody changed these settings meanwhile${changes && ` (${changes})`}. ${name} was not switched; this is what there is now.`;
+    return `Another operator changed these settings meanwhile${changes && ` (${changes})`}. ${name} was not switched; this is what there is now.`;
   };
   return (
     <Show what="namespaces" of={read}>

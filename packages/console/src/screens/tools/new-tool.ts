@@ -1,7 +1,7 @@
-import type { Difference } from "turnpike-host/management";
+import type { Difference } from "turnpike-host/admin-contract";
 import type { JsonValue } from "turnpike/contracts";
 
-/** What a tool says of itself that nobody has accepted yet: what people read first of it. */
+/** The title and description of a tool that is not accepted yet: what people read first of it. */
 export interface NewTool {
   description: string;
   arguments: { name: string; type: string; isRequired: boolean; description: string }[];

@@ -1,4 +1,4 @@
-/** What somebody else switched meanwhile, in words; empty when that comes to nothing. */
+/** What another operator switched meanwhile, in words; empty when nothing differs. */
 export function changesText(before: readonly string[], after: readonly string[]): string {
   const on = after.filter((name) => !before.includes(name));
   const off = before.filter((name) => !after.includes(name));

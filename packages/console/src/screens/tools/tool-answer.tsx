@@ -1,9 +1,9 @@
-import type { CredentialRecord } from "turnpike-host/management";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
 import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
-import { request } from "../../base/api.ts";
-import { useLoad } from "../../base/load.ts";
-import { addressOf } from "../../base/place.ts";
-import { principalText } from "../../base/words.ts";
+import { request } from "../../shared/api.ts";
+import { useLoad } from "../../shared/load.ts";
+import { addressOf } from "../../shared/place.ts";
+import { principalText } from "../../shared/words.ts";
 import { ForeignText, ForeignValue } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Loading } from "../../parts/states.tsx";
@@ -42,10 +42,10 @@ export function ToolAnswer(answer: Answer) {
   );
 }
 
-/** How far back the decision is looked for: it has just been written. */
+/** How far back the decision is searched for: it has just been written. */
 const recent = 100;
 
-/** The way to the explanation, with what exactly was refused if the trail says so, and at most what the tool needs if not. */
+/** The way to the explanation, with what exactly was refused if the audit log says so, and at most what the tool needs if not. */
 function WhyDenied({ tenant, credential: { access }, purpose = access.purposes[0], tool, result }: Answer) {
   const actor = principalText(access.actor);
   const decision = useLoad(async () => {
@@ -54,7 +54,7 @@ function WhyDenied({ tenant, credential: { access }, purpose = access.purposes[0
     const own = events.map(({ event }) => event).filter(({ operationId }) => operationId === result.callId);
     return own.find(({ type }) => type === "authorization.checked") ?? own[0];
   }, [result.callId]);
-  // A way that is taken before the trail has answered would lead to what the tool needs at most.
+  // Before the audit log has answered, the link would name the tool's ceiling and not the refused request.
   if (decision.isLoading) return <Loading what="the decision" />;
   const { action, resource } = tool.requiredCapability;
   const event = decision.value;
@@ -73,7 +73,7 @@ function WhyDenied({ tenant, credential: { access }, purpose = access.purposes[0
       <Link
         to={event ? addressOf(["trail", "trace", event.traceId]) : addressOf(["trail"], { actor, outcome: "denied" })}
       >
-        On the trail
+        In the audit log
       </Link>
     </p>
   );

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
-import type { CredentialRecord } from "turnpike-host/management";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
 import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
-import { useAct } from "../../base/act.ts";
-import { may, request } from "../../base/api.ts";
-import { requestText } from "../../base/words.ts";
+import { useAct } from "../../shared/act.ts";
+import { may, request } from "../../shared/api.ts";
+import { requestText } from "../../shared/words.ts";
 import { Form, TextArea } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Problem } from "../../parts/states.tsx";
@@ -72,7 +72,7 @@ export function ToolCallForm({
             <button type="submit" class="button main" disabled={isBusy} aria-busy={isBusy}>
               Call it
             </button>
-            <span class="hint">It is done if it is allowed, and the trail names you.</span>
+            <span class="hint">It is done if it is allowed, and the audit log names you.</span>
           </div>
         ) : (
           <p class="hint">Only admins call tools.</p>

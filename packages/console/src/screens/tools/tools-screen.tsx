@@ -1,5 +1,5 @@
-import { may } from "../../base/api.ts";
-import { place } from "../../base/place.ts";
+import { may } from "../../shared/api.ts";
+import { place } from "../../shared/place.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { McpServers } from "./mcp-servers.tsx";
 import { Namespaces } from "./namespaces.tsx";

@@ -1,9 +1,9 @@
-import type { CredentialRecord } from "turnpike-host/management";
+import type { CredentialRecord } from "turnpike-host/admin-contract";
 import type { ToolDescriptor } from "turnpike/contracts";
-import { may, request } from "../../base/api.ts";
-import { useLoad, useRead } from "../../base/load.ts";
-import { addressOf, place, setQuery } from "../../base/place.ts";
-import { isolatedText, principalText } from "../../base/words.ts";
+import { may, request } from "../../shared/api.ts";
+import { useLoad, useRead } from "../../shared/load.ts";
+import { addressOf, place, setQuery } from "../../shared/place.ts";
+import { isolatedText, principalText } from "../../shared/words.ts";
 import { SelectField, TextField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { timeScale } from "./time-scale.ts";
 
-test("moments stand in proportion", () => {
+test("instants are placed in proportion", () => {
   const { place, gaps } = timeScale([0, 50, 200]);
   expect([0, 50, 200].map(place)).toEqual([0, 25, 100]);
   expect(gaps).toEqual([]);
@@ -19,7 +19,7 @@ test("a turn that did nothing but wait is one gap", () => {
   expect(timeScale([0, 10_000])).toMatchObject({ gaps: [{ from: 0, to: 100, ms: 10_000 }] });
 });
 
-test("one moment stands at the beginning", () => {
+test("a single instant is placed at the beginning", () => {
   expect(timeScale([7]).place(7)).toBe(0);
   expect(timeScale([]).gaps).toEqual([]);
 });

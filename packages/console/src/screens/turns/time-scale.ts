@@ -1,4 +1,4 @@
-/** Where moments stand in a picture that is 100 wide. Long spans in which nothing happened are drawn short. */
+/** Where instants are placed in a picture that is 100 wide. Long spans in which nothing happened are drawn short. */
 export interface TimeScale {
   place(at: number): number;
   gaps: readonly { from: number; to: number; ms: number }[];
@@ -7,9 +7,9 @@ export interface TimeScale {
 /** Nothing happened for this long, and for this part of the whole: that is a gap. */
 const [gapMs, gapShare, gapWidth] = [5000, 0.2, 8];
 
-/** The scale of a picture that has to show all of these moments. */
-export function timeScale(moments: readonly number[]): TimeScale {
-  const times = [...new Set(moments)].toSorted((one, other) => one - other);
+/** The scale of a picture that has to show all of these instants. */
+export function timeScale(instants: readonly number[]): TimeScale {
+  const times = [...new Set(instants)].toSorted((one, other) => one - other);
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const spans = times.slice(1).map((to, place) => ({ from: times[place] ?? to, to }));
   const isGap = ({ from, to }: { from: number; to: number }): boolean =>

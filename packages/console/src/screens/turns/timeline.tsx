@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { TurnEvent, TurnState } from "turnpike/contracts";
-import { spanText } from "../../base/moments.ts";
+import { spanText } from "../../shared/instants.ts";
 import { ForeignText, LongText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { StateTag } from "../../parts/tag.tsx";
@@ -19,7 +19,7 @@ export function Timeline({
   events: readonly TurnEvent[];
   state: TurnState;
   decisions?: ReadonlyMap<string, Decision> | undefined;
-  /** Where what still goes on ends in the picture. */
+  /** The instant at which steps that have not ended end in the picture. */
   now: number;
   /** How many steps are shown at first: the last ones. */
   most?: number;
@@ -124,13 +124,13 @@ function hasTag({ kind, endedAt }: Step): boolean {
 }
 
 function tookText({ kind, endedAt }: Step, took: number): string {
-  if (kind === "question") return `${endedAt === undefined ? "has waited" : "waited"} ${spanText(took)}`;
+  if (kind === "escalation") return `${endedAt === undefined ? "has waited" : "waited"} ${spanText(took)}`;
   return `${endedAt === undefined ? "for" : "took"} ${spanText(took)}`;
 }
 
 function toneOf({ kind, state }: Step): string {
   if (state === "denied" || state === "failed") return "bad";
-  if (kind === "question" || state === "waiting" || state === "escalated") return "wait";
+  if (kind === "escalation" || state === "waiting" || state === "escalated") return "wait";
   if (kind === "model" || state === "running") return "accent";
   return state === "succeeded" ? "good" : "quiet";
 }

@@ -35,16 +35,16 @@ test("a call is one step from its request to its end, with its denial", () => {
   });
 });
 
-test("a question that has no answer waits", () => {
-  const question = stepsOf(diary, "waiting")[2];
-  expect(question).toMatchObject({ kind: "question", state: "waiting" });
-  expect(question?.endedAt).toBeUndefined();
+test("an escalation that has no answer waits", () => {
+  const asked = stepsOf(diary, "waiting")[2];
+  expect(asked).toMatchObject({ kind: "escalation", state: "waiting" });
+  expect(asked?.endedAt).toBeUndefined();
 });
 
-test("a question that came back well was approved", () => {
+test("an escalation that came back well was approved", () => {
   const answer = { callId: "c2", tool: "service.escalate", status: "succeeded" };
   const steps = stepsOf([...diary, ...eventsOf(["tool.completed", 9000, answer])], "running");
-  expect(steps[2]).toMatchObject({ kind: "question", state: "approved", endedAt: start + 9000 });
+  expect(steps[2]).toMatchObject({ kind: "escalation", state: "approved", endedAt: start + 9000 });
 });
 
 test("what had not ended when the turn was cancelled is cancelled with it", () => {
@@ -65,7 +65,7 @@ test("a call of the same id that is made again is a step of its own", () => {
   expect(steps.map(({ state }) => state)).toEqual(["failed", "succeeded"]);
 });
 
-test("each end belongs to one call, also when two of the same id go on at once", () => {
+test("each end belongs to one call, also when two of the same id run at once", () => {
   const call = { callId: "c", tool: "t" };
   const steps = stepsOf(
     eventsOf(
@@ -122,7 +122,7 @@ test("an event of another runtime is shown as it is", () => {
   ]);
 });
 
-test("a call has the last decision that the trail has of it, with what the screen Why needs", () => {
+test("a call has the last decision that the audit log has of it, with what the screen Why needs", () => {
   const assistant = { kind: "agent", agentId: "assistant" } as const;
   const alice = { kind: "human", userId: "alice" } as const;
   const checked = (at: string, outcome: AuditEvent["outcome"]): AuditEvent => ({

@@ -1,18 +1,18 @@
 import type { AuditEvent, JsonValue, TurnEvent, TurnStatus } from "turnpike/contracts";
-import { requestText } from "../../base/words.ts";
+import { requestText } from "../../shared/words.ts";
 import type { WhyQuestion } from "../why-address.ts";
 
 /** One thing that a turn did: from an event that begins it to one that ends it. Times are in milliseconds. */
 export interface Step {
   key: string;
-  kind: "start" | "model" | "tool" | "question" | "event" | "end";
+  kind: "start" | "model" | "tool" | "escalation" | "event" | "end";
   title: string;
-  /** How it stands, as the API names it. */
+  /** Its state, as the API names it. */
   state?: string;
   /** Why it was denied or failed. */
   code?: string;
   startedAt: number;
-  /** Undefined while it goes on. */
+  /** Undefined while it has not ended. */
   endedAt?: number;
   /** What a model wrote, or another event holds. */
   text?: string;
@@ -48,11 +48,11 @@ function add(steps: Step[], { type, data, sequence }: TurnEvent, at: number, pre
       steps.push({ key, kind: "start", title: "The turn began", startedAt: at, endedAt: at, notes: startNotes(data) });
       return;
     case "tool.requested": {
-      const isQuestion = tool === escalationTool;
-      const title = isQuestion ? "Asked a person" : tool;
+      const isEscalation = tool === escalationTool;
+      const title = isEscalation ? "Asked a person" : tool;
       steps.push({
         key,
-        kind: isQuestion ? "question" : "tool",
+        kind: isEscalation ? "escalation" : "tool",
         title,
         startedAt: at,
         notes: [],
@@ -97,9 +97,9 @@ function add(steps: Step[], { type, data, sequence }: TurnEvent, at: number, pre
   }
 }
 
-/** A question that came back well was approved. */
+/** An escalation whose call succeeded was approved. */
 function stateOf(kind: Step["kind"], status: string): string {
-  return kind === "question" && status === "succeeded" ? "approved" : status;
+  return kind === "escalation" && status === "succeeded" ? "approved" : status;
 }
 
 const endTitles: Readonly<Record<string, string>> = {
@@ -110,7 +110,7 @@ const endTitles: Readonly<Record<string, string>> = {
   escalated: "The turn ended with a question",
 };
 
-/** What the runtimes of the host tell of a model; of any other runtime, the event as it is. */
+/** Adds what the host's runtimes tell of a model. Events of any other runtime are added unchanged. */
 function addRuntimeEvent(
   steps: Step[],
   key: string,
@@ -189,7 +189,7 @@ export function costText(cost: Readonly<Record<string, number>>): string {
     .join(" + ");
 }
 
-/** What the trail says of a call: what it needed, and what the decision was. */
+/** What the audit log says of a call: what it needed, and what the decision was. */
 export interface Decision {
   outcome: string;
   needs: string;

@@ -41,7 +41,7 @@ test("a turn that did not succeed says why", () => {
   ).toBe("May I?");
 });
 
-test("a turn that goes on takes until now, one that ended until its end", () => {
+test("a turn that still runs takes until now, one that ended until its end", () => {
   const now = Date.parse("2026-11-16T09:05:00Z");
   expect(tookText(turn, now)).toBe("5 min");
   expect(tookText({ ...turn, completedAt: "2026-11-16T09:00:01.500Z" }, now)).toBe("2 s");

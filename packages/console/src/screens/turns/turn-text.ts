@@ -1,6 +1,6 @@
 import type { TurnState } from "turnpike/contracts";
-import { spanText } from "../../base/moments.ts";
-import { principalText } from "../../base/words.ts";
+import { spanText } from "../../shared/instants.ts";
+import { principalText } from "../../shared/words.ts";
 
 /** What a list says of a turn besides its state: whom it waits for, or why it did not succeed. */
 export function noteText({ status, escalation, result }: TurnState): string {
@@ -10,7 +10,7 @@ export function noteText({ status, escalation, result }: TurnState): string {
   return result === undefined || result.status === "succeeded" ? "" : (result.error?.code ?? "");
 }
 
-/** How long a turn took, or how long it goes on. */
+/** How long a turn took, or how long it has been running. */
 export function tookText({ startedAt, completedAt }: TurnState, now: number): string {
   return spanText((completedAt === undefined ? now : Date.parse(completedAt)) - Date.parse(startedAt));
 }

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import type { AdminOutput } from "turnpike-host/management";
+import type { AdminOutput } from "turnpike-host/admin-contract";
 import type { TurnResult } from "turnpike/contracts";
-import { may, request } from "../../base/api.ts";
-import { useLoad, useRead } from "../../base/load.ts";
-import { useNow } from "../../base/now.ts";
-import { addressOf, place } from "../../base/place.ts";
-import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
-import { principalText } from "../../base/words.ts";
+import { may, request } from "../../shared/api.ts";
+import { useLoad, useRead } from "../../shared/load.ts";
+import { useNow } from "../../shared/now.ts";
+import { addressOf, place } from "../../shared/place.ts";
+import { isAboutEscalations, useRefresh } from "../../shared/refresh.ts";
+import { partiesText, principalText } from "../../shared/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -22,7 +22,7 @@ import { isOver, tookText } from "./turn-text.ts";
 
 type Turn = AdminOutput<"inspectTurn">;
 
-/** One turn: how it stands, what it came to, and everything that happened in it, live while it goes on. */
+/** One turn: its state, what it came to, and everything that happened in it, live while it runs. */
 export function TurnView({ executionId, actor }: { executionId: string; actor: string | undefined }) {
   const { tenant = "" } = place.value;
   const turn = useRead("inspectTurn", { namespaceId: tenant, executionId, actor });
@@ -45,15 +45,15 @@ export function TurnView({ executionId, actor }: { executionId: string; actor: s
 function TurnDetail({ turn, onChange }: { turn: Turn; onChange(): void }) {
   const { actor, state, events, hostId, isAsync, namespaceId } = turn;
   const now = useNow(1000);
-  const trail = useLoad(
+  const decided = useLoad(
     async () =>
       may("listAudit") ? (await request("listAudit", { namespaceId, traceId: state.traceId, limit: 500 })).events : [],
     [namespaceId, state.traceId],
   );
   useEffect(() => {
-    if (trail.value !== undefined) trail.reload();
+    if (decided.value !== undefined) decided.reload();
   }, [events.length]);
-  const decisions = decisionsOf((trail.value ?? []).map(({ event }) => event));
+  const decisions = decisionsOf((decided.value ?? []).map(({ event }) => event));
   const { input, output, cost, denied } = totalsOf(stepsOf(events, state.status));
   return (
     <>
@@ -68,7 +68,7 @@ function TurnDetail({ turn, onChange }: { turn: Turn; onChange(): void }) {
       <Facts
         of={[
           ["Agent", principalText(state.agent)],
-          ["Started by", principalText(actor)],
+          ["Started by", [principalText(actor), partiesText(turn)].filter(Boolean).join(", ")],
           ["Started", <Time at={state.startedAt} />],
           ["Steps", state.steps],
           ["Tool calls", `${state.toolCalls}${denied > 0 ? `, ${denied} denied` : ""}`],
@@ -103,14 +103,14 @@ function Result({ result }: { result: TurnResult }) {
   );
 }
 
-/** The question that a turn waits with, one click away. */
+/** The escalation that a turn waits for, one click away. */
 function WaitsFor({ turn: { namespaceId, actor, state } }: { turn: Turn }) {
   const waiting = useLoad(
     async () => (await request("listEscalations", { namespaceId, status: "pending", limit: 500 })).escalations,
     [namespaceId],
   );
   useRefresh(waiting.reload, isAboutEscalations);
-  const question = waiting.value?.find(
+  const escalation = waiting.value?.find(
     ({ executionId, requester }) =>
       executionId === state.executionId && principalText(requester) === principalText(actor),
   );
@@ -119,9 +119,9 @@ function WaitsFor({ turn: { namespaceId, actor, state } }: { turn: Turn }) {
       <span>
         It waits for an answer: <ForeignText text={state.escalation?.reason ?? ""} />
       </span>
-      {question !== undefined && (
-        <Link to={addressOf(["questions", question.id])} class="button main">
-          Look at the question
+      {escalation !== undefined && (
+        <Link to={addressOf(["questions", escalation.id])} class="button main">
+          Open the question
         </Link>
       )}
     </p>

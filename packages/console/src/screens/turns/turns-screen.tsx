@@ -1,12 +1,12 @@
-import type { AdminOutput } from "turnpike-host/management";
-import { request } from "../../base/api.ts";
-import { useHeldRows } from "../../base/held-rows.ts";
-import { useNow } from "../../base/now.ts";
-import { usePages } from "../../base/pages.ts";
-import { place, setQuery } from "../../base/place.ts";
-import { useRefresh } from "../../base/refresh.ts";
-import { useTyped } from "../../base/typed.ts";
-import { principalText } from "../../base/words.ts";
+import type { AdminOutput } from "turnpike-host/admin-contract";
+import { request } from "../../shared/api.ts";
+import { useHeldRows } from "../../shared/held-rows.ts";
+import { useNow } from "../../shared/now.ts";
+import { usePages } from "../../shared/pages.ts";
+import { place, setQuery } from "../../shared/place.ts";
+import { useRefresh } from "../../shared/refresh.ts";
+import { useTyped } from "../../shared/typed.ts";
+import { principalText } from "../../shared/words.ts";
 import { Form, SelectField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -47,7 +47,7 @@ function TurnList() {
     },
     [tenant, status, actor],
   );
-  // Whoever reads further down is not taken back to the first page by what happens meanwhile.
+  // An operator who reads further down is not taken back to the first page by what happens meanwhile.
   const isFirstPage = (pages.items?.length ?? 0) <= pageSize;
   useRefresh(
     () => isFirstPage && pages.reload(),
@@ -117,7 +117,7 @@ function keyOf({ actor, state }: Turn): string {
   return `${principalText(actor)} ${state.executionId}`;
 }
 
-/** The agent, and who started it if that was somebody else. */
+/** The agent, and who started it if that was another principal. */
 function whoText({ actor, state: { agent } }: Turn): string {
   const [who, by] = [principalText(agent), principalText(actor)];
   return who === by ? who : `${who}, started by ${by}`;

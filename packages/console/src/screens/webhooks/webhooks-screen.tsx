@@ -1,8 +1,8 @@
-import type { Delivery } from "turnpike-host/management";
-import { may, request } from "../../base/api.ts";
-import { usePages } from "../../base/pages.ts";
-import { place, setQuery } from "../../base/place.ts";
-import { useRefresh } from "../../base/refresh.ts";
+import type { Delivery } from "turnpike-host/admin-contract";
+import { may, request } from "../../shared/api.ts";
+import { usePages } from "../../shared/pages.ts";
+import { place, setQuery } from "../../shared/place.ts";
+import { useRefresh } from "../../shared/refresh.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { SelectField } from "../../parts/fields.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
@@ -26,7 +26,7 @@ export function WebhooksScreen() {
     [tenant, state],
   );
   const rows = pages.items ?? [];
-  // Whoever reads further down is not taken back to the first page by what happens meanwhile.
+  // An operator who reads further down is not taken back to the first page by what happens meanwhile.
   useRefresh(
     () => rows.length <= pageSize && pages.reload(),
     ({ kind }) => kind !== "turn",
@@ -42,7 +42,7 @@ export function WebhooksScreen() {
           onChange={(wanted) => setQuery({ state: wanted })}
         />
         <button type="button" class="button" onClick={pages.reload}>
-          Look again
+          Read again
         </button>
       </div>
       {rows.length > 0 && (
@@ -50,7 +50,7 @@ export function WebhooksScreen() {
       )}
       {pages.items?.length === 0 && (
         <Empty title={state === "" ? "No webhook was told of anything yet." : "No message is in this state."}>
-          Webhooks are set in notify.webhooks. What they were told is kept for a week.
+          Webhooks are set in notify.webhooks. Deliveries are stored for a week.
         </Empty>
       )}
       <ListEnd what="messages" of={pages} />
@@ -73,18 +73,18 @@ function columnsFor(reload: () => void): Column<Delivery>[] {
     { title: "Made", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: "Tried", kind: "number", cell: ({ attempts }) => String(attempts) },
     { title: "Why not", cell: ({ lastError = "" }) => lastError },
-    { title: "Next, or over", cell: ({ nextAttemptAt, finishedAt }) => <Moment at={nextAttemptAt ?? finishedAt} /> },
+    { title: "Next, or over", cell: ({ nextAttemptAt, finishedAt }) => <Instant at={nextAttemptAt ?? finishedAt} /> },
     { title: "Id", kind: "code", isMinor: true, cell: ({ id }) => id },
   ];
   if (!may("retryDelivery")) return columns;
   return [...columns, { title: "Again", cell: (delivery) => <Again delivery={delivery} onDone={reload} /> }];
 }
 
-function Moment({ at }: { at: string | undefined }) {
+function Instant({ at }: { at: string | undefined }) {
   return at === undefined ? null : <Time at={at} />;
 }
 
-/** A message that nobody tried yet is sent when those before it are. */
+/** A message that was not tried yet is sent after those before it. */
 function Again({ delivery, onDone }: { delivery: Delivery; onDone(): void }) {
   const { namespaceId, id, state, webhook } = delivery;
   if (state === "waiting" || webhook === undefined) return null;

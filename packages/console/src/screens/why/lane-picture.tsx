@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import type { AdminExplanation } from "turnpike-host/management";
-import { count, grantText, principalText } from "../../base/words.ts";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
+import { count, grantText, principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { Empty } from "../../parts/states.tsx";
@@ -9,7 +9,7 @@ import { type Lane, lanesOf, type Step } from "./lanes.ts";
 
 const firstLanes = 6;
 
-/** Every grant that was looked at, as a lane through the conditions: each runs until the first that it fails. */
+/** Every grant that was considered, as a lane through the conditions: each runs until the first that it fails. */
 export function LanePicture({ explanation }: { explanation: AdminExplanation }) {
   const [isAll, setAll] = useState(false);
   const lanes = lanesOf(explanation);
@@ -17,7 +17,7 @@ export function LanePicture({ explanation }: { explanation: AdminExplanation }) 
   const [first] = lanes;
   if (first === undefined)
     return (
-      <Empty title={request === undefined ? "The act itself was never decided." : "There was no grant to look at."}>
+      <Empty title={request === undefined ? "The act itself was never decided." : "There was no grant to consider."}>
         {request !== undefined && (
           <p>
             <ForeignText
@@ -29,8 +29,8 @@ export function LanePicture({ explanation }: { explanation: AdminExplanation }) 
     );
   const shown = isAll ? lanes : lanes.slice(0, firstLanes);
   return (
-    <section class="lanes" aria-label="Grants that were looked at">
-      <h2>{count(lanes.length, "grant")} looked at</h2>
+    <section class="lanes" aria-label="Grants that were considered">
+      <h2>{count(lanes.length, "grant")} considered</h2>
       <ol class="lane-heads" aria-hidden="true">
         {first.steps.map(({ title }) => (
           <li key={title}>{title}</li>
@@ -81,7 +81,7 @@ function LaneRow({ lane: { grant, outcome, steps, stop, because } }: { lane: Lan
   );
 }
 
-const stepWords: Readonly<Record<Step["state"], string>> = { met: "met", failed: "not met", open: "not looked at" };
+const stepWords: Readonly<Record<Step["state"], string>> = { met: "met", failed: "not met", open: "not checked" };
 
 function StepMark({ state }: { state: Step["state"] }) {
   const path = { met: "M-3.5 0l2.5 2.8l4.5 -5.4", failed: "M-3.5 -3.5l7 7M3.5 -3.5l-7 7", open: "" }[state];

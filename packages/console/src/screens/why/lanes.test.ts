@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { errorCodes, type Grant } from "turnpike/contracts";
-import type { AdminExplanation } from "turnpike-host/management";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
 import { lanesOf } from "./lanes.ts";
 import { actText, becauseText, verdictOf } from "./reasons.ts";
 
@@ -82,7 +82,7 @@ for (const { failed, terms, text } of [
   {
     failed: "path",
     terms: {},
-    text: "It covers files/notes and below, and files/private/diary.md lies outside of that.",
+    text: "It covers read,list files/notes/**, and files/private/diary.md lies outside of that.",
   },
   { failed: "action", terms: {}, text: "There it allows to read and list, not to write." },
   {
@@ -126,7 +126,9 @@ for (const [code, { families }] of Object.entries(errorCodes)) {
   test(`the reason ${code} has words of its own`, () => {
     const { reason, word } = verdictOf({ allowed: code === "allowed", reasonCode: code });
     expect(reason).not.toContain(code);
-    expect(word).toBe(code === "allowed" ? "Allowed" : code === "approval_required" ? "Waits for a yes" : "Denied");
+    expect(word).toBe(
+      code === "allowed" ? "Allowed" : code === "approval_required" ? "Waits for an approval" : "Denied",
+    );
   });
 }
 
@@ -134,17 +136,21 @@ test("a reason that the page does not know is shown as it is", () => {
   expect(verdictOf({ allowed: false, reasonCode: "host_says_no" }).reason).toBe("The host says: host_says_no.");
 });
 
-test("the act is one sentence, which names an owner and an authority only where they are others", () => {
+test("the act is one sentence, which names the owner, and an authority only where it is another's", () => {
   const told = explanation([]);
   expect(actText(told)).toBe("agent:assistant may not write files/private/diary.md of human:alice, for demo.");
   const own = { ...told.access, actor: alice };
-  expect(actText({ ...told, access: own })).toBe("human:alice may not write files/private/diary.md, for demo.");
+  expect(actText({ ...told, access: own })).toBe(
+    "human:alice may not write files/private/diary.md of human:alice, for demo.",
+  );
   expect(actText({ ...told, access: { ...told.access, authority: bob } })).toBe(
     "agent:assistant may not write files/private/diary.md of human:alice, on grants of human:bob, for demo.",
   );
   expect(actText({ ...told, decision: { allowed: false, reasonCode: "approval_required" } })).toBe(
-    "agent:assistant may write files/private/diary.md of human:alice, for demo, once a person says yes.",
+    "agent:assistant may write files/private/diary.md of human:alice, for demo, once a person approves it.",
   );
+  const theirs = { action: "write", resource: { namespace: "files", path: ["a"], owner: bob } };
+  expect(actText({ ...told, request: theirs })).toBe("agent:assistant may not write files/a of human:bob, for demo.");
   const { request: _request, ...undecided } = told;
   expect(actText(undecided)).toBe("agent:assistant may not call this tool, for demo.");
 });

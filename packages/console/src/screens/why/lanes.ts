@@ -1,8 +1,8 @@
-import type { AdminExplanation } from "turnpike-host/management";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
 import type { Grant } from "turnpike/contracts";
 import { becauseText } from "./reasons.ts";
 
-/** The conditions that a grant has to meet, in the order in which they are looked at, and the codes of failing each. */
+/** The conditions that a grant has to meet, in the order in which they are checked, and the codes of failing each. */
 const conditions: readonly { title: string; codes: readonly string[] }[] = [
   { title: "Holder", codes: [] },
   { title: "In force", codes: ["not-issued", "not-yet-valid", "expired", "revoked"] },
@@ -21,7 +21,7 @@ const conditions: readonly { title: string; codes: readonly string[] }[] = [
   },
 ];
 
-/** Up to here everything is compared at once; what comes behind is looked at only of a grant that is tried. */
+/** Up to here everything is compared at once; what comes behind is checked only for a grant that is tried. */
 const compared = conditions.findIndex(({ title }) => title === "Path") + 1;
 
 /** One condition as a grant met it. */
@@ -40,7 +40,7 @@ export interface Lane {
   because: string;
 }
 
-/** The grants that were looked at: the one that carries the act first, then those that came furthest. */
+/** The grants that were considered: the one that carries the act first, then those that came furthest. */
 export function lanesOf(explanation: AdminExplanation): Lane[] {
   const { grants, decision } = explanation;
   // Whether a grant was there when a turn began is asked inside of a turn alone.

@@ -1,6 +1,6 @@
-import { useRead } from "../../base/load.ts";
-import { place } from "../../base/place.ts";
-import { principalText, resourceText, visibleText } from "../../base/words.ts";
+import { useRead } from "../../shared/load.ts";
+import { place } from "../../shared/place.ts";
+import { aboutText, principalText, visibleText } from "../../shared/words.ts";
 import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";
@@ -25,9 +25,7 @@ export function LastDenials() {
               {events.map(({ strand, sequence, event }) => (
                 <li key={`${strand}.${sequence}`}>
                   <Link to={whyAddress({ ...event, traceId: undefined })}>
-                    {visibleText(
-                      `${principalText(event.actor)} ${event.action ?? ""} ${event.resource ? resourceText(event.resource) : ""}`,
-                    )}
+                    {visibleText(`${principalText(event.actor)} ${aboutText(event)}`)}
                   </Link>{" "}
                   <span class="hint">
                     <Time at={event.at} /> {event.reason}

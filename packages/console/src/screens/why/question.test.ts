@@ -17,7 +17,7 @@ test("an address that has all of it is a question", () => {
   });
 });
 
-test("authority, owner and moment are sent when they are given", () => {
+test("authority, owner and instant are sent when they are given", () => {
   const more = `${address}&authority=human:alice&owner=human:bob&at=2026-01-01T12:00:00Z`;
   expect(ask(more)).toMatchObject({
     input: {
@@ -39,7 +39,7 @@ test("a trace is asked about by itself, and whatever else the address has of the
 for (const { query, fields } of [
   { query: "", fields: ["actor", "action", "resource", "purpose"] },
   { query: address.replace("agent:assistant", "assistant"), fields: ["actor"] },
-  { query: `${address}&owner=nobody`, fields: ["owner"] },
+  { query: `${address}&owner=unreadable`, fields: ["owner"] },
   { query: `${address}&at=soon`, fields: ["at"] },
   { query: "traceId=t1&actor=x", fields: ["actor"] },
 ]) {

@@ -1,7 +1,7 @@
-import { momentOf } from "../../base/moments.ts";
-import { principalOf, resourceOf } from "../../base/words.ts";
+import { instantOf } from "../../shared/instants.ts";
+import { principalOf, resourceOf } from "../../shared/words.ts";
 
-/** What is asked, as it is typed and as it stands in the address. */
+/** What is asked, as it is typed and as the address has it. */
 export interface Question {
   actor: string;
   action: string;
@@ -9,7 +9,7 @@ export interface Question {
   purpose: string;
   authority: string;
   owner: string;
-  /** The moment; now unless given. */
+  /** The instant; now unless given. */
   at: string;
   /** A trace whose last denial is asked about; then of the others only the actor counts. */
   traceId: string;
@@ -49,7 +49,7 @@ export function askedBy(question: Question, namespaceId: string): Asked {
   if (question.action.trim() === "") problems["action"] = "Write an action, such as read.";
   if (resource.namespace === "") problems["resource"] = "Write a namespace and a path, such as files/notes.";
   if (question.purpose.trim() === "") problems["purpose"] = "Write what it is for.";
-  const at = question.at === "" ? {} : { at: momentOf(question.at) };
+  const at = question.at === "" ? {} : { at: instantOf(question.at) };
   if ("at" in at && at.at === undefined) problems["at"] = "Choose a date and a time.";
   if (Object.keys(problems).length > 0) return { route: undefined, problems };
   const act = { action: question.action.trim(), resource, purpose: question.purpose.trim() };

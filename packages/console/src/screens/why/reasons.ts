@@ -1,9 +1,9 @@
-import type { AdminExplanation } from "turnpike-host/management";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
 import type { Grant, PrincipalRef } from "turnpike/contracts";
-import { momentText } from "../../base/moments.ts";
-import { listText, principalText, resourceText } from "../../base/words.ts";
+import { instantText } from "../../shared/instants.ts";
+import { aboutText, capabilityText, decidedText, listText, principalText } from "../../shared/words.ts";
 
-/** Why a grant that covers an act does not carry it, for somebody who never saw the code. */
+/** Why a grant that covers an act does not carry it, for an operator who never saw the code. */
 const refusals: Readonly<Record<string, string>> = {
   "not-admitted": "It was not there when the turn began, and a turn never gains what came later.",
   delegation_chain_invalid: "Something above it no longer holds.",
@@ -12,9 +12,9 @@ const refusals: Readonly<Record<string, string>> = {
   host_policy_unavailable: "The policy of this host gave no answer.",
   grant_exhausted: "It has been used as often as it may be.",
   usage_store_unavailable: "Its uses could not be counted.",
-  approval_required: "A person has to say yes to exactly this act.",
-  approval_denied: "A person said no to this act.",
-  approval_expired: "Nobody said yes to this act in time.",
+  approval_required: "A person has to approve exactly this act.",
+  approval_denied: "A person denied this act.",
+  approval_expired: "This act was not approved in time.",
   permit_store_unavailable: "What people said about this act could not be read.",
 };
 
@@ -23,9 +23,9 @@ const reasons: Readonly<Record<string, string>> = {
   allowed: "A grant covers it.",
   no_matching_grant: "No grant covers it.",
   authority_unavailable: "The grants could not be read. Try again.",
-  audit_unavailable: "It could not be written to the trail. Try again.",
-  invalid_request: "Nobody could do that.",
-  invalid_context: "Nobody can act like this.",
+  audit_unavailable: "It could not be written to the audit log. Try again.",
+  invalid_request: "That act is not possible.",
+  invalid_context: "The context is invalid.",
   tool_unavailable: "The tool was not there for this actor.",
 };
 
@@ -43,7 +43,7 @@ export function verdictOf({ allowed, reasonCode }: AdminExplanation["decision"])
   const reason = reasonText(reasonCode);
   if (allowed) return { word: "Allowed", tone: "good", reason };
   return reasonCode === "approval_required"
-    ? { word: "Waits for a yes", tone: "wait", reason }
+    ? { word: "Waits for an approval", tone: "wait", reason }
     : { word: "Denied", tone: "bad", reason };
 }
 
@@ -52,13 +52,12 @@ export function actText({ decision, access, request, recorded }: AdminExplanatio
   const { actor, owner, authority, purpose } = access;
   if (request === undefined)
     return `${principalText(actor)} may not call ${recorded?.tool ?? "this tool"}, for ${purpose}.`;
-  const act = `${request.action} ${resourceText(request.resource)}`;
   const [who, whose, by] = [principalText(actor), principalText(owner), principalText(authority)];
-  const things = whose === who ? "" : ` of ${whose}`;
+  const act = decidedText(request, owner);
   const grants = by === whose ? "" : `, on grants of ${by}`;
   const isByYes = decision.reasonCode === "approval_required";
   const verb = decision.allowed || isByYes ? "may" : "may not";
-  return `${who} ${verb} ${act}${things}${grants}, for ${purpose}${isByYes ? ", once a person says yes" : ""}.`;
+  return `${who} ${verb} ${act}${grants}, for ${purpose}${isByYes ? ", once a person approves it" : ""}.`;
 }
 
 type Considered = AdminExplanation["grants"][number];
@@ -72,13 +71,13 @@ export function becauseText({ grant, failed, rule }: Considered, explanation: Ad
     case undefined:
       return grant.id === explanation.decision.matchedGrantId ? "It allows this." : "It was not needed.";
     case "not-issued":
-      return `It is issued only at ${momentText(grant.issuedAt)}.`;
+      return `It is issued only at ${instantText(grant.issuedAt)}.`;
     case "not-yet-valid":
-      return `It begins only at ${momentText(notBefore ?? grant.issuedAt)}.`;
+      return `It begins only at ${instantText(notBefore ?? grant.issuedAt)}.`;
     case "expired":
-      return `It ended at ${momentText(expiresAt ?? grant.issuedAt)}.`;
+      return `It ended at ${instantText(expiresAt ?? grant.issuedAt)}.`;
     case "revoked":
-      return `It was revoked${grant.revokedAt === undefined ? "" : ` at ${momentText(grant.revokedAt)}`}.`;
+      return `It was revoked${grant.revokedAt === undefined ? "" : ` at ${instantText(grant.revokedAt)}`}.`;
     case "purpose":
       return `It is for ${listText(purposes, "or")} alone, not for ${access.purpose}.`;
     case "namespace":
@@ -88,7 +87,7 @@ export function becauseText({ grant, failed, rule }: Considered, explanation: Ad
     case "action":
       return `There it allows to ${listText([...new Set(near.flatMap(({ actions }) => actions))])}, not to ${request?.action}.`;
     case "path":
-      return `It covers ${listText(near.map(placeText))}, and ${request && resourceText(request.resource)} lies outside of that.`;
+      return `It covers ${listText(near.map(capabilityText))}, and ${request && aboutText({ resource: request.resource })} lies outside of that.`;
     default:
       return `${refusals[failed] ?? `The host says: ${failed}.`}${rule === undefined ? "" : ` (${rule})`}`;
   }
@@ -100,8 +99,4 @@ function distinct(capabilities: Grant["capabilities"], of: (one: Grant["capabili
 
 function ownerText(owner: PrincipalRef): string {
   return `${principalText(owner)}'s`;
-}
-
-function placeText({ resource, scope }: Grant["capabilities"][number]): string {
-  return scope === "descendants" ? `${resourceText(resource)} and below` : `${resourceText(resource)} alone`;
 }

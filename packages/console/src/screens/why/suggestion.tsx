@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
-import type { AdminExplanation } from "turnpike-host/management";
-import { may, request } from "../../base/api.ts";
-import { grantText, principalText } from "../../base/words.ts";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
+import { may, request } from "../../shared/api.ts";
+import { grantText, principalText } from "../../shared/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantAsText } from "../grants/draft-form.tsx";

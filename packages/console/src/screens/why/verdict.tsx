@@ -1,7 +1,7 @@
-import type { AdminExplanation } from "turnpike-host/management";
-import { momentText } from "../../base/moments.ts";
-import { addressOf } from "../../base/place.ts";
-import { principalText } from "../../base/words.ts";
+import type { AdminExplanation } from "turnpike-host/admin-contract";
+import { instantText } from "../../shared/instants.ts";
+import { addressOf } from "../../shared/place.ts";
+import { principalText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -30,7 +30,7 @@ export function Verdict({ explanation, at }: { explanation: AdminExplanation; at
           </p>
         )}
         {at !== "" && (
-          <p class="hint">As it would be decided at {momentText(at)}, with the grants that there are now.</p>
+          <p class="hint">As it would be decided at {instantText(at)}, with the grants that there are now.</p>
         )}
         <Advice explanation={explanation} />
       </div>
@@ -54,7 +54,7 @@ function Gate({ tone }: { tone: "good" | "bad" | "wait" }) {
   );
 }
 
-/** What the trail has of it, and where to go on when no grant is what is missing. */
+/** What the audit log says about the act, and what to do when a grant would not help. */
 function Advice({
   explanation: { decision, recorded, access, toolNamespace, obstacle },
 }: {
@@ -67,7 +67,7 @@ function Advice({
     <>
       {recorded !== undefined && (
         <p>
-          On the trail <Time at={recorded.at} />:{" "}
+          In the audit log <Time at={recorded.at} />:{" "}
           <ForeignText text={[recorded.tool, recorded.reason].filter(Boolean).join(", ")} />.{" "}
           <ForeignText text={hiddenText(recorded.metadata?.["hidden"], principalText(access.actor), toolNamespace)} />{" "}
           {recorded.metadata?.["hidden"] === "namespace-disabled" && <Link to={addressOf(["tools"])}>Tools</Link>}{" "}
@@ -95,7 +95,7 @@ const waiting: Readonly<Record<string, string>> = {
   approval_expired: "expired",
 };
 
-/** Why a tool was not there for somebody, as the trail has it. */
+/** Why a tool was not offered to the caller, as the audit log has it. */
 function hiddenText(hidden: unknown, actor: string, toolNamespace: string | undefined): string {
   switch (hidden) {
     case "not-registered":

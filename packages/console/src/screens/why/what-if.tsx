@@ -1,7 +1,7 @@
-import { may } from "../../base/api.ts";
-import { useRead } from "../../base/load.ts";
-import { addressOf, go, place, setQuery } from "../../base/place.ts";
-import { useSettled } from "../../base/settled.ts";
+import { may } from "../../shared/api.ts";
+import { useRead } from "../../shared/load.ts";
+import { addressOf, go, place, setQuery } from "../../shared/place.ts";
+import { useSettled } from "../../shared/settled.ts";
 import { SelectField, TextField } from "../../parts/fields.tsx";
 import { Link } from "../../parts/link.tsx";
 import { DraftView } from "../grants/draft-view.tsx";
@@ -28,7 +28,7 @@ export function WhatIf() {
       {isRevocation ? (
         <WhatIfRevoked id={query.get("grant") ?? ""} />
       ) : (
-        // The same draft as the one of the form that issues grants, so that it can go on there.
+        // The same draft as in the form that issues grants, so that the operator can issue it there.
         <DraftView name="issue" first={() => emptyDraft(freshId())} />
       )}
     </>

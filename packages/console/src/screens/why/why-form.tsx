@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
-import { fieldMoment, momentOf } from "../../base/moments.ts";
-import { addressOf, go, place } from "../../base/place.ts";
-import { useTyped } from "../../base/typed.ts";
+import { useEffect, useState } from "preact/hooks";
+import { fieldInstant, instantOf } from "../../shared/instants.ts";
+import { addressOf, go, place } from "../../shared/place.ts";
+import { useTyped } from "../../shared/typed.ts";
 import { Form, TextField } from "../../parts/fields.tsx";
 import { PrincipalField } from "../../parts/principal-field.tsx";
 import { askedBy, type Question } from "./question.ts";
@@ -10,7 +10,11 @@ import { askedBy, type Question } from "./question.ts";
 export function WhyForm({ question, onSame }: { question: Question; onSame(): void }) {
   const { tenant = "" } = place.value;
   const [typed, change] = useTyped(question);
-  const [isTried, setTried] = useState(false);
+  // An address that asks something asks all of it, or is told what it lacks.
+  const isAsked = Object.values(question).some((text) => text !== "");
+  const [isTried, setTried] = useState(isAsked);
+  // An operator who comes back to the empty form begins anew.
+  useEffect(() => setTried(isAsked), [isAsked]);
   const asked = askedBy({ ...typed, traceId: "" }, tenant);
   const problems = isTried && asked.route === undefined ? asked.problems : {};
   const send = (): void => {
@@ -56,7 +60,7 @@ export function WhyForm({ question, onSame }: { question: Question; onSame(): vo
         </button>
       </div>
       <details class="folded" open={typed.authority !== "" || typed.owner !== "" || typed.at !== ""}>
-        <summary>For somebody else, or at another moment</summary>
+        <summary>For another principal, or at another time</summary>
         <div class="form row">
           <PrincipalField
             label="Whose resources"
@@ -75,10 +79,10 @@ export function WhyForm({ question, onSame }: { question: Question; onSame(): vo
           <TextField
             label="At"
             type="datetime-local"
-            value={fieldMoment(typed.at)}
+            value={fieldInstant(typed.at)}
             problem={problems["at"]}
             hint="now, unless given"
-            onChange={(text) => change({ at: momentOf(text) ?? "" })}
+            onChange={(text) => change({ at: instantOf(text) ?? "" })}
           />
         </div>
       </details>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { may, request } from "../../base/api.ts";
-import { useLoad } from "../../base/load.ts";
-import { place } from "../../base/place.ts";
+import { may, request } from "../../shared/api.ts";
+import { useLoad } from "../../shared/load.ts";
+import { place } from "../../shared/place.ts";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { Empty, Show } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -41,8 +41,8 @@ function Why() {
       <WhyForm question={question} onSame={() => setRound(round + 1)} />
       {asked.route === undefined ? (
         <>
-          <Empty title="Ask about anything that anybody might do.">
-            You see every grant that was looked at, and the one that would allow it.
+          <Empty title="Ask about any act.">
+            You see every grant that was considered, and the one that would allow it.
           </Empty>
           {may("listAudit") && <LastDenials />}
         </>
@@ -55,14 +55,14 @@ function Why() {
 
 function Answer({ asked, question, round }: { asked: Asked & { route: string }; question: Question; round: number }) {
   const key = JSON.stringify(asked);
-  const explanation = useLoad(() => request(asked.route, asked.input), [key]);
+  const explanation = useLoad((signal) => request(asked.route, asked.input, signal), [key]);
   useEffect(() => {
     if (round > 0) explanation.reload();
   }, [round]);
   const [issued, setIssued] = useState<{ key: string; id: string }>();
   const answer = useRef<HTMLDivElement>(null);
   const isAgain = issued?.key === key && !explanation.isLoading;
-  // After a grant was issued the eyes, and whoever listens, are led to the new decision.
+  // After a grant was issued, the focus moves to the new decision, for screen readers too.
   useEffect(() => {
     if (isAgain) answer.current?.querySelector("h2")?.focus();
   }, [isAgain]);

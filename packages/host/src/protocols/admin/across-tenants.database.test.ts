@@ -43,7 +43,7 @@ const lists = [
     expected: ["1.a", "acme", "b", "café", "z"],
   },
   {
-    name: "the trail",
+    name: "the audit log",
     path: "/admin/v1/audit",
     query: { type: "message.sent" },
     read: (page: Page) =>
@@ -74,7 +74,7 @@ async function openWorld(kind: (typeof databaseKinds)[number]): Promise<Office> 
   const office = await openOffice(await openFresh(kind));
   const { stores } = office;
   for (const namespaceId of tenants) {
-    // A tenant that has nothing but a trail of something else.
+    // A tenant that has nothing but an audit log of something else.
     await stores.audit.record({ ...auditEvent("x"), namespaceId, type: "turn.started" });
     if (namespaceId === "empty") continue;
     for (const id of ["g2", "g1", "g3"]) await stores.grants.issue(grant(id, { namespaceId }));
@@ -99,7 +99,7 @@ describe.each(databaseKinds)("lists of all tenants on %s", (kind) => {
       }
   });
 
-  test("are of one tenant for its operators, who may not go on in another", async () => {
+  test("are of one tenant for its operators, who may not continue in another", async () => {
     const office = await openWorld(kind);
     const { token } = await office.stores.credentials.create({ namespaceId: "operators", access: bobAs("admin", "b") });
     const get = async (path: string): Promise<{ status: number; body: Page & Partial<Refusal> }> => {

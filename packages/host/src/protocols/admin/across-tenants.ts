@@ -7,12 +7,12 @@ interface ListInput {
   cursor?: string | undefined;
 }
 
-/** How many pages of single tenants one page of all looks at, so that it takes little time however few have anything. */
-const looksAtOnce = 50;
+/** How many pages of single tenants one page of all tenants reads, so that it is quick even if most are empty. */
+const pagesAtOnce = 50;
 
 /**
  * A list of all tenants from the list of one: tenant by tenant, in the order of their names. A page may be short, or empty,
- * before the end. Its cursor has the tenant and the cursor of that tenant's list; none behind its last page.
+ * before the end. Its cursor has the tenant and the cursor of that tenant's list; there is none after the last page.
  */
 export function acrossTenants<Input extends ListInput, Key extends string, Item>(
   { stores: { tenants } }: Pick<AdminServices, "stores">,
@@ -33,7 +33,7 @@ export function acrossTenants<Input extends ListInput, Key extends string, Item>
     if (namespaceId !== undefined) return listOne({ ...input, namespaceId });
     const found: Item[] = [];
     let { tenant, inner } = cursor === undefined ? { tenant: undefined, inner: undefined } : placeOf(cursor);
-    for (let looks = 0; looks < looksAtOnce && found.length < limit; looks += 1) {
+    for (let pages = 0; pages < pagesAtOnce && found.length < limit; pages += 1) {
       if (inner === undefined) {
         tenant = await nameOf(tenant);
         if (tenant === undefined) return { [key]: found } as Page;
@@ -48,7 +48,7 @@ export function acrossTenants<Input extends ListInput, Key extends string, Item>
   };
 }
 
-/** A tenant's name may hold anything, so its length comes first. */
+/** A tenant's name may contain any character, so its length comes first. */
 function cursorOf(tenant: string, inner = ""): string {
   return `${tenant.length}.${tenant}${inner}`;
 }

@@ -16,7 +16,7 @@ import {
 } from "../../../test/office.ts";
 import { alice, assistant, grant } from "../../../test/records.ts";
 import { beginTurn, eventEntries, progress, turnToBegin } from "../../../test/turn-journals.ts";
-import type { EscalationRecord } from "../../management/index.ts";
+import type { EscalationRecord } from "../../admin-contract/index.ts";
 
 interface Shown {
   escalation: EscalationRecord;
@@ -31,11 +31,11 @@ function about({ namespaceId, id, ask }: EscalationRecord) {
   return { namespaceId, id, ask };
 }
 
-describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) => {
+describe.each(databaseKinds)("operators and acts that need an approval on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (options: OfficeOptions = {}): Promise<Office> => openOffice(await open(), options);
 
-  test("a yes makes a permit and no grant, and the trail names the hash and nothing of the act", async () => {
+  test("an approval makes a permit and no grant, and the audit log names the hash and nothing of the act", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const act = { kind: "tool", tool: "bank.pay", arguments: { to: "a secret account" } } as const;
@@ -66,7 +66,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
     expect(adminApi.wakes()).toBe(1);
   });
 
-  test("a no is on the trail with the hash, and makes nothing", async () => {
+  test("a denial is in the audit log with the hash, and makes nothing", async () => {
     const adminApi = await office();
     const record = await askAct(adminApi.stores, newTenant());
     const sent = { ...about(record), reason: "Not to him." };
@@ -78,7 +78,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
     expect(state).toEqual({ kind: "refused", reason: "approval_denied" });
   });
 
-  test("a yes to an act that would last for longer than a day is refused, and one of a day is not", async () => {
+  test("an approval of an act that would last for longer than a day is refused, and one of a day is not", async () => {
     const adminApi = await office();
     const record = await askAct(adminApi.stores, newTenant());
     for (const expiresAt of ["9999-12-31T23:59:59Z", "2026-01-02T12:00:00.001Z"]) {
@@ -100,7 +100,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
   });
 
   for (const name of ["act", "request for authority"] as const) {
-    test(`nobody approves their own ${name}`, async () => {
+    test(`no operator approves their own ${name}`, async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const who = { actor: carol };
@@ -116,7 +116,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       expect((await post(`${path}/deny`, { ...about(record), reason: "I changed my mind." })).status).toBe(200);
     });
 
-    test(`with the rule of two people, the first yes to an ${name} is kept and told, and a second person's counts`, async () => {
+    test(`with the rule of two people, the first approval of an ${name} is stored and reported, and a second person's counts`, async () => {
       const adminApi = await office({ approvals: 2 });
       const namespaceId = newTenant();
       const record = await (name === "act" ? askAct : askIn)(adminApi.stores, namespaceId);
@@ -144,7 +144,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
     });
   }
 
-  test("with the rule of two people, the yes of a revoked credential is dropped, and answer and trail say so", async () => {
+  test("with the rule of two people, the approval of a revoked credential is dropped, and answer and audit log say so", async () => {
     const adminApi = await office({ approvals: 2 });
     const record = await askAct(adminApi.stores, newTenant());
     const first = await (await adminApi.postAs(carol))<Shown>(`${path}/approve`, about(record));
@@ -162,8 +162,8 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
     });
   });
 
-  describe("a yes is taken back", () => {
-    test("by any reviewer: the trail says so with the hash, and the act is asked about again", async () => {
+  describe("an approval is withdrawn", () => {
+    test("by any reviewer: the audit log says so with the hash, and the act is asked about again", async () => {
       const adminApi = await office();
       const record = await askAct(adminApi.stores, newTenant());
       await adminApi.post(`${path}/approve`, about(record));
@@ -182,20 +182,20 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       expect((await askAct(adminApi.stores, record.namespaceId)).id).not.toBe(record.id);
     });
 
-    test("of authority, and the grant is revoked; the trail names it", async () => {
+    test("of authority, and the grant is revoked; the audit log names it", async () => {
       const adminApi = await office();
       const record = await askIn(adminApi.stores, newTenant());
       await adminApi.post(`${path}/approve`, about(record));
       expect((await adminApi.post(`${path}/withdraw`, about(record))).status).toBe(200);
       const grantId = `approved-${record.id}`;
-      expect(await adminApi.stores.grants.findKept(record.namespaceId, grantId)).toMatchObject({
+      expect(await adminApi.stores.grants.findStored(record.namespaceId, grantId)).toMatchObject({
         revokedAt: officeTime,
       });
       expect((await changesIn(adminApi, record.namespaceId)).at(-1)).toMatchObject({ grantId });
     });
 
     for (const row of [
-      { name: "that nobody gave", status: 409, says: "deny it instead" },
+      { name: "that no operator gave", status: 409, says: "deny it instead" },
       {
         name: "to something else",
         change: { ask: "0".repeat(64) },
@@ -204,10 +204,10 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
         says: "something else",
       },
       { name: "that there is not", change: { id: "q0" }, isApproved: true, status: 404, says: "no escalation" },
-      { name: "by the actor", as: assistant, isApproved: true, status: 403, says: "themselves" },
+      { name: "by the actor", as: assistant, isApproved: true, status: 403, says: "You requested this yourself." },
       { name: "that was used", isApproved: true, isUsed: true, status: 409, says: "has happened" },
     ]) {
-      test(`but not one ${row.name}: nothing changes, and nothing is on the trail`, async () => {
+      test(`but not one ${row.name}: nothing changes, and nothing is in the audit log`, async () => {
         const adminApi = await office();
         const record = await askAct(adminApi.stores, newTenant());
         if (row.isApproved === true) await adminApi.post(`${path}/approve`, about(record));
@@ -252,7 +252,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
         approval: { ...approval, act: { ...approval?.act, arguments: { to: "bob", amount: 0 } } },
       }),
     },
-    { name: "is somebody else's", change: (record) => ({ ...record, requester: carol }) },
+    { name: "is another actor's", change: (record) => ({ ...record, requester: carol }) },
     { name: "is for another owner", change: (record) => ({ ...record, reviewer: carol }) },
     { name: "is for another purpose", change: (record) => ({ ...record, purpose: "spying" }) },
   ];
@@ -277,8 +277,8 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       const namespaceId = newTenant();
       const carrier = grant("grant-1", { namespaceId });
       await adminApi.stores.grants.issue(carrier);
-      const pen = await beginTurn(adminApi.stores.turns, turnToBegin(namespaceId, "turn-1"));
-      await pen.write(eventEntries(0, 2), progress);
+      const writer = await beginTurn(adminApi.stores.turns, turnToBegin(namespaceId, "turn-1"));
+      await writer.write(eventEntries(0, 2), progress);
       const record = await askAct(adminApi.stores, namespaceId, {}, { executionId: "turn-1" });
       const { status, body } = await show(adminApi, record);
       expect(status).toBe(200);
@@ -333,18 +333,18 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
   });
 });
 
-test("of a yes and a no at once on two hosts one counts, and the other operator is told who was first and when", async () => {
+test("of an approval and a denial at once on two hosts one counts, and the other operator is told who was first and when", async () => {
   const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
   if (!here || !there) throw new Error("An office is missing.");
   for (let round = 0; round < 5; round += 1) {
     const record = await askAct(here.stores, newTenant());
-    const [yes, no] = await Promise.all([
+    const [approved, denied] = await Promise.all([
       here.post<Refusal>(`${path}/approve`, about(record)),
       there.post<Refusal>(`${path}/deny`, { ...about(record), reason: "No." }),
     ]);
-    expect([yes.status, no.status].toSorted()).toEqual([200, 409]);
-    const told = (yes.status === 409 ? yes : no).body.error.message;
-    const who = yes.status === 409 ? there.operatorId : "human:oona";
+    expect([approved.status, denied.status].toSorted()).toEqual([200, 409]);
+    const told = (approved.status === 409 ? approved : denied).body.error.message;
+    const who = approved.status === 409 ? there.operatorId : "human:oona";
     expect(told).toContain(`${officeTime} by ${who}`);
   }
 });

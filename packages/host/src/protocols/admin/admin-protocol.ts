@@ -1,7 +1,7 @@
 import { describeIssues } from "turnpike/contracts";
 import { jsonReply, pathParameters, readBody, type Reply, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type AdmittedOperator, type OperatorPorts } from "../../access/index.ts";
-import type { ReportScheduler } from "../../base/index.ts";
+import type { ReportScheduler } from "../../shared/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 import {
   type AdminCallName,
@@ -11,11 +11,12 @@ import {
   adminRoutes,
   type AdminStreamName,
   type RouteAccess,
-} from "../../management/index.ts";
+} from "../../admin-contract/index.ts";
 import { applyOperations } from "./apply-operations.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { backupFiles } from "./backup-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
+import { databaseOperations } from "./database-operations.ts";
 import type { AdminFiles, AdminOperations, AdminServices, AdminStreams, StreamRequest } from "./admin-services.ts";
 import { eventStreams } from "./event-operations.ts";
 import { escalationOperations } from "./escalation-operations.ts";
@@ -36,7 +37,7 @@ import { turnOperations } from "./turn-operations.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
 /**
- * The management API, and further pages about the whole host. Only an operator's credential is let in, and only to what its
+ * The management API, and further pages about the whole host. Only an operator's credential is admitted, and only to what its
  * role and its tenant allow.
  */
 export function adminProtocol(
@@ -63,6 +64,7 @@ export function adminProtocol(
     ...previewOperations(services),
     ...trialOperations(services),
     ...webhookOperations(services),
+    ...databaseOperations(services),
   };
   const streams: AdminStreams = eventStreams(services);
   const files: AdminFiles = backupFiles(services);
@@ -103,7 +105,7 @@ export function adminProtocol(
   };
 }
 
-/** Beginning a session is no operator's: nobody is one before. */
+/** Creating a session is not among them, because the sender is no operator yet. */
 type Operations = AdminOperations<Exclude<AdminCallName, "createSession">>;
 
 type Answer = (input: unknown, operator: AdmittedOperator, incoming: IncomingRequest) => Promise<Reply>;
@@ -114,11 +116,12 @@ function jsonAnswer(operations: Operations, name: string, { status }: AdminRoute
   return async (...args) => jsonReply(await operation(...args), status);
 }
 
-/** The same answer, which waits for a place among the reports if its route is one of them. */
+/** The same answer, run by the report scheduler when it is a report. */
 function asReport(reports: ReportScheduler, { isReport }: AdminRoute, answer: Answer): Answer {
   if (isReport === undefined) return answer;
   return (input, operator, incoming) => {
-    if (isReport === "dry run" && (input as { dryRun?: boolean }).dryRun !== true)
+    const given = input as Readonly<Record<string, unknown>>;
+    if (isReport !== true && !isReport.some((name) => given[name] !== undefined && given[name] !== false))
       return answer(input, operator, incoming);
     const owner = { operator: operator.id, tenant: operator.tenant };
     return reports.run(owner, incoming.request.signal, () => answer(input, operator, incoming));
@@ -133,8 +136,8 @@ function streamAnswer(streams: AdminStreams, name: string): Answer {
   ) => Promise<ReadableStream<Uint8Array>>;
   return async (input, operator, { request: { headers, signal }, record: { caller } }) => {
     const lastEventId = headers.get("last-event-id") || undefined;
-    const stands = async (): Promise<boolean> => (await caller?.isStillAdmitted(new Date())) === true;
-    const body = await open(input, operator, { lastEventId, stands, signal });
+    const isStillAdmitted = async (): Promise<boolean> => (await caller?.isStillAdmitted(new Date())) === true;
+    const body = await open(input, operator, { lastEventId, isStillAdmitted, signal });
     return { status: 200, headers: { "content-type": "text/event-stream" }, body };
   };
 }
@@ -147,7 +150,7 @@ function fileAnswer(files: AdminFiles, name: string): Answer {
   };
 }
 
-/** What a page tells is about the whole host. */
+/** Pages are about the whole host. */
 const pageAccess: RouteAccess = { roles: ["admin", "auditor"], about: "host" };
 
 const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;

@@ -2,20 +2,33 @@ import { parseInstant } from "turnpike/contracts";
 import type { GrantSource, Kernel } from "turnpike/kernel";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AuditStore, Checkpoints } from "../../audit/index.ts";
-import type { AdmittedOperator, Bearer, BearerChoice, CredentialStore, PrincipalStore } from "../../access/index.ts";
-import type { ReportScheduler } from "../../base/index.ts";
+import type {
+  AdmittedOperator,
+  Bearer,
+  BearerChoice,
+  CredentialStore,
+  PrincipalStore,
+  SessionStore,
+} from "../../access/index.ts";
+import type { ReportScheduler } from "../../shared/index.ts";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
-import type { HostUsageStore } from "../../ledger/index.ts";
+import type { HostUsageStore, LossStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
-import type { Deliveries } from "../../notify/index.ts";
+import type { Deliveries } from "../../webhooks/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
 import type { Database, DatabaseCopy } from "../../storage/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
 import type { TurnJournalStore } from "../../turns/index.ts";
-import type { LiveTenants } from "../../live/index.ts";
-import type { AdminCallName, AdminFileName, AdminInput, AdminOutput, AdminStreamName } from "../../management/index.ts";
+import type { LiveTenants } from "../../events/index.ts";
+import type {
+  AdminCallName,
+  AdminFileName,
+  AdminInput,
+  AdminOutput,
+  AdminStreamName,
+} from "../../admin-contract/index.ts";
 
 /** The stores that operators read and change. */
 export interface AdminStores {
@@ -27,8 +40,10 @@ export interface AdminStores {
   principals: PrincipalStore;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
+  losses: LossStore;
   tenants: DeletedTenants;
-  turns: Pick<TurnJournalStore, "listAll" | "findBy" | "cancel" | "countOf" | "listHosts">;
+  sessions: Pick<SessionStore, "listOpen" | "endAll">;
+  turns: Pick<TurnJournalStore, "listAll" | "findBy" | "cancel" | "countOf" | "listHosts" | "listOpenOf">;
 }
 
 /** What the operators' operations use. */
@@ -37,9 +52,9 @@ export interface AdminServices {
   checkpoints: Checkpoints;
   database: Pick<Database, "kind" | "hostId" | "copy">;
   kernel: Kernel;
-  /** Decides as the kernel does, on other grants, and lists tools. It keeps no trail and takes no use. */
+  /** Decides as the kernel does, on other grants, and lists tools. It writes no audit log and counts no use. */
   readOnlyKernel(grants: GrantSource): Pick<Kernel, "authorize" | "explain" | "listTools">;
-  /** The tool namespaces that this host can switch on for somebody of a tenant: not those of servers for others alone. */
+  /** The tool namespaces that this host can switch on for an actor of a tenant, without those of servers for other tenants. */
   toolNamespaces(tenant: string): readonly string[];
   /** The tools that a tenant may be offered: those of the host, and those of MCP servers that were accepted. */
   toolNames(tenant: string): Promise<readonly string[]>;
@@ -47,27 +62,29 @@ export interface AdminServices {
   resourceActions(tenant: string): readonly { namespace: string; actions: readonly string[] }[];
   /** The tools of MCP servers, and accepting them. */
   mcp: McpReviews;
-  /** Everybody who follows a tenant. */
+  /** The readers who follow a tenant. */
   live: LiveTenants;
-  /** Runs what takes long. */
+  /** Runs reads that take long. */
   reports: ReportScheduler;
-  /** Whether this host shows what it can do on a small world, for nobody's work. */
+  /** Whether this host is a demo with made-up data. */
   isDemo: boolean;
   clock: () => Date;
   trials: TrialServices;
-  /** Goes on with removing what is left of deleted tenants, in the background. */
+  /** Starts removing what is left of deleted tenants, in the background. */
   removeDeletedTenants(): void;
-  /** Goes on at once with turns whose question was answered, or that were cancelled. */
+  /** Signs what operators have accepted of the losses of the database. */
+  settleLosses(): Promise<void>;
+  /** Resumes turns at once whose escalation was answered, or that were cancelled. */
   wakeTurns(): void;
 }
 
-/** What operators try things with as the bearer of a credential. */
+/** What operators use to try calls as the bearer of a credential. */
 interface TrialServices {
   /** The service with every layer that a request with a credential passes. */
   api: Pick<ServiceApi, "invokeTool" | "executeTurn">;
   /** The bearer of a credential of a tenant that is valid now. Throws for any other, and for an operator's. */
   bearerOf(choice: BearerChoice, traceId: string): Promise<Bearer>;
-  /** Told of an error of a turn that has begun. */
+  /** Called with an error of a turn that has begun. */
   onLateError(error: unknown): void;
 }
 
@@ -83,10 +100,10 @@ export type AdminOperations<Name extends AdminCallName = AdminCallName> = { [One
 
 /** What a stream knows of its request besides the input. */
 export interface StreamRequest {
-  /** The id of the last event that the reader has; it is what a browser sends by itself. */
+  /** The id of the last event that the reader has. A browser sends it by itself. */
   lastEventId: string | undefined;
   /** Whether the credential, and the session, behind the request are valid now. */
-  stands(): Promise<boolean>;
+  isStillAdmitted(): Promise<boolean>;
   /** Aborted when the reader has gone. */
   signal: AbortSignal;
 }
@@ -110,12 +127,12 @@ export function notFound(what: string): ServiceHttpError {
   return new ServiceHttpError(404, "not_found", `There is no ${what}.`);
 }
 
-/** 403: it is not for this operator to do. */
+/** 403: this operator may not do it. */
 export function forbidden(message: string): ServiceHttpError {
   return new ServiceHttpError(403, "permission_denied", message);
 }
 
-/** 409: somebody else was first. */
+/** 409: another request was first. */
 export function conflict(message: string): ServiceHttpError {
   return new ServiceHttpError(409, "conflict", message);
 }
@@ -131,8 +148,8 @@ export function isBefore(one: string, other: string): boolean {
 }
 
 /**
- * One page of a list that is ordered by a key. One item more is read, to know whether there is another page. When the read
- * looks no further than to a key, the next page begins there, however few were found.
+ * One page of a list that is ordered by a key. One more item is read, to know whether there is another page. When the read
+ * ends at a key, the next page begins there, however few items were found.
  */
 export async function paginate<T>(
   limit: number,

@@ -42,7 +42,7 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("all of a change is made at once, counts from the next call on, and each part is on the trail", async () => {
+  test("all of a change is made at once, counts from the next call on, and each part is in the audit log", async () => {
     const desk = await office();
     const namespaceId = newTenant();
     await desk.stores.grants.issue(grant("old", { namespaceId }));
@@ -59,12 +59,12 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     const asked = { action: "read", resource: { namespace: "files", path: ["notes"] } };
     const decision = await desk.kernel.authorize(context({ namespaceId }), asked);
     expect(decision).toMatchObject({ allowed: true, matchedGrantId: "parent" });
-    const trail = (await changesIn(desk, namespaceId)).map(({ outcome, action, grantId }) => [
+    const events = (await changesIn(desk, namespaceId)).map(({ outcome, action, grantId }) => [
       outcome,
       action,
       grantId,
     ]);
-    expect(trail.toSorted()).toEqual([
+    expect(events.toSorted()).toEqual([
       ["allowed", "grant.create", "parent"],
       ["allowed", "grant.derive", "child"],
       ["allowed", "grant.revoke", "old"],
@@ -101,7 +101,7 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     expect(await preview({ revoke: ["old"], issue: [draft("new")] })).toMatchObject({ looked: 1, changed: [] });
   });
 
-  test("a change that rests on another state is refused, whoever changed what, and nothing is recorded", async () => {
+  test("a change that rests on another state is refused, whatever was changed by whom, and nothing is recorded", async () => {
     const desk = await office();
     const namespaceId = newTenant();
     const state = await stateOf(desk, namespaceId);
@@ -134,20 +134,20 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
       },
       {
         name: "is derived from one that is revoked with it",
-        issue: [draft("child", { ...child, parentId: "kept" })],
-        revoke: ["kept"],
+        issue: [draft("child", { ...child, parentId: "existing" })],
+        revoke: ["existing"],
         status: 400,
         says: /^\/issue\/0\/parentId: /,
       },
       {
         name: "has a parent that is not there",
-        issue: [draft("fine"), draft("child", { ...child, parentId: "nobody" })],
+        issue: [draft("fine"), draft("child", { ...child, parentId: "missing" })],
         status: 400,
         says: /^\/issue\/1\/parentId: /,
       },
       {
         name: "has an id that is taken",
-        issue: [draft("fine"), draft("kept")],
+        issue: [draft("fine"), draft("existing")],
         status: 409,
         says: /^\/issue\/1\/id: /,
       },
@@ -163,14 +163,14 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
         status: 400,
         says: /^\/issue\/0\/id: /,
       },
-      { name: "revokes what is not there", revoke: ["kept", "nobody"], status: 400, says: /^\/revoke\/1: / },
-      { name: "revokes what is revoked", revoke: ["kept", "gone"], status: 400, says: /^\/revoke\/1: / },
-      { name: "revokes the same twice", revoke: ["kept", "kept"], status: 400, says: /^\/revoke: / },
+      { name: "revokes what is not there", revoke: ["existing", "missing"], status: 400, says: /^\/revoke\/1: / },
+      { name: "revokes what is revoked", revoke: ["existing", "gone"], status: 400, says: /^\/revoke\/1: / },
+      { name: "revokes the same twice", revoke: ["existing", "existing"], status: 400, says: /^\/revoke: / },
     ]) {
       test(name, async () => {
         const desk = await office();
         const namespaceId = newTenant();
-        await desk.stores.grants.issue(grant("kept", { namespaceId, ...delegable }));
+        await desk.stores.grants.issue(grant("existing", { namespaceId, ...delegable }));
         await desk.stores.grants.issue(grant("gone", { namespaceId }));
         await desk.stores.grants.revoke(namespaceId, "gone", "2026-01-01T11:00:00.000Z");
         const state = await stateOf(desk, namespaceId);
@@ -178,7 +178,7 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
           const answer = await desk.post<Refusal>(path, { namespaceId, state, issue, revoke, dryRun });
           expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringMatching(says)]);
         }
-        expect(await liveIn(desk, namespaceId)).toEqual(["kept"]);
+        expect(await liveIn(desk, namespaceId)).toEqual(["existing"]);
         expect(await changesIn(desk, namespaceId)).toEqual([]);
       });
     }
@@ -296,7 +296,7 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     expect([await liveIn(desk, own), await liveIn(desk, other)]).toEqual([["new"], []]);
   });
 
-  test("when the trail cannot be written, nothing is made", async () => {
+  test("when the audit log cannot be written, nothing is made", async () => {
     let isBroken = false;
     const database = await open();
     const { audit } = openStores(database);
@@ -310,8 +310,8 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     const answer = await desk.post<Refusal>(path, { namespaceId, state, issue });
     expect([answer.status, answer.body.error.code]).toEqual([503, "audit_unavailable"]);
     expect(await liveIn(desk, namespaceId)).toEqual([]);
-    const trail = await changesIn(desk, namespaceId);
-    expect(trail.filter(({ outcome }) => outcome === "failed").map(({ grantId }) => grantId)).toEqual(["a", "c"]);
+    const events = await changesIn(desk, namespaceId);
+    expect(events.filter(({ outcome }) => outcome === "failed").map(({ grantId }) => grantId)).toEqual(["a", "c"]);
   });
 });
 

@@ -1,17 +1,18 @@
 import type { Grant } from "turnpike/contracts";
-import { deepFreeze } from "../../base/index.ts";
-import { GrantIdTakenError, type GrantChanges } from "../../grants/index.ts";
-import type { AdminInput } from "../../management/index.ts";
+import { deepFreeze } from "../../shared/index.ts";
+import type { GrantChanges } from "../../grants/index.ts";
+import type { AdminInput, ClosedEscalation } from "../../admin-contract/index.ts";
 import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { checkGrants } from "./check-grants.ts";
-import { idTaken, requireChain, requireOwnId } from "./grant-rules.ts";
+import { recordClosed } from "./escalation-operations.ts";
+import { idTaken, issueRefusal, requireChain, requireOwnId } from "./grant-rules.ts";
 import { previewDecisions } from "./preview-operations.ts";
 
 type Input = AdminInput<"applyGrants">;
 
-/** Something else of the host may change while grants are looked at; then they are looked at again, so often. */
+/** How often grants are checked again because another change of the host came in between. */
 const attempts = 10;
-/** How many grants are checked with one reading of their parents. */
+/** How many grants are checked with one read of their parents. */
 const checkedAtOnce = 500;
 const maxNamed = 500;
 
@@ -23,15 +24,15 @@ export function applyOperations(services: AdminServices): AdminOperations<"apply
   const requireState = async ({ namespaceId, state: expected }: Input) => {
     const found = await grants.readState(namespaceId);
     if (expected !== undefined && found.state !== expected)
-      throw conflict("/state: somebody issued or revoked grants of this tenant since. Look at the difference again.");
+      throw conflict("/state: grants of this tenant were issued or revoked since. Show the difference again.");
     return found;
   };
 
-  /** Writes a change that was checked at this state, and gives the state behind it. */
+  /** Writes a change that was checked at this state, and returns the state after it. */
   const write = async (input: Input, changes: GrantChanges): Promise<string> => {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const { revision } = await requireState(input);
-      const isWritten = await grants.changeAll(input.namespaceId, changes, revision).catch(refuseTakenId);
+      const isWritten = await grants.changeAll(input.namespaceId, changes, revision).catch(refuseIssue);
       if (isWritten) return (await grants.readState(input.namespaceId)).state;
     }
     throw conflict("The host is changed all the time. Nothing was done; try again.");
@@ -57,10 +58,17 @@ export function applyOperations(services: AdminServices): AdminOperations<"apply
         ...revoked.map((grant) => changeOf("grant.revoke", grant)),
       ];
       if (changed.length === 0) return { state, ...answer };
-      // What was checked is written only at the state that it was checked at.
-      const after = await operator.changeAll(changed, () =>
-        write({ ...input, state }, { issue, revoke, at, madeWith: operator.id }),
-      );
+      // The change is written only if the state is still the one that it was checked at.
+      const after = await operator.changeAll(changed, async () => {
+        let closed: readonly ClosedEscalation[] = [];
+        const also = (_transaction: unknown, ended: readonly ClosedEscalation[]): Promise<void> => {
+          closed = ended;
+          return Promise.resolve();
+        };
+        const written = await write({ ...input, state }, { issue, revoke, at, madeWith: operator.id, also });
+        await recordClosed(operator, closed, services.wakeTurns);
+        return written;
+      });
       return { state: after, ...answer };
     },
   };
@@ -70,8 +78,8 @@ function changeOf(action: string, { namespaceId, id, subject, parentId }: Grant)
   return { namespaceId, action, grantId: id, receiver: subject, ...(parentId && { metadata: { parentId } }) };
 }
 
-function refuseTakenId(error: unknown): never {
-  throw error instanceof GrantIdTakenError ? idTaken("/issue") : error;
+function refuseIssue(error: unknown): never {
+  throw issueRefusal(error, "/issue");
 }
 
 /** The grants to revoke. Throws for one that is not there, is revoked, or is named twice. */
@@ -80,25 +88,25 @@ async function requireRevocable(
   namespaceId: string,
   ids: readonly string[],
 ): Promise<Grant[]> {
-  const [found, counting] = [await grants.findAllKept(namespaceId, ids), await grants.findAll(namespaceId, ids)];
+  const [found, counting] = [await grants.findAllStored(namespaceId, ids), await grants.findAll(namespaceId, ids)];
   if (new Set(ids).size < ids.length) throw invalid("/revoke: expected each grant once.");
   return ids.map((id, place) => {
     const grant = found.get(id);
     if (grant === undefined) throw invalid(`/revoke/${place}: there is no grant of this id in this tenant.`);
-    // Those that were revoked are revoked from the beginning.
+    // A revoked grant counts as revoked since it was issued.
     if (counting.get(id)?.revokedAt === grant.issuedAt) throw invalid(`/revoke/${place}: this grant is revoked.`);
     return grant;
   });
 }
 
-/** Refuses grants that nobody could ever use once the whole change is made, and ids that are taken. */
+/** Refuses grants that could never be used after the whole change, and ids that are taken. */
 async function requireIssuable(
   { stores }: AdminServices,
   namespaceId: string,
   { issue, revoke, at }: GrantChanges,
 ): Promise<void> {
   const ids = issue.map(({ id }) => id);
-  const taken = await stores.grants.findAllKept(namespaceId, ids);
+  const taken = await stores.grants.findAllStored(namespaceId, ids);
   const issued = new Map<string, Grant>();
   for (const [place, grant] of issue.entries()) {
     requireOwnId(grant, `/issue/${place}`);
@@ -121,7 +129,7 @@ async function requireIssuable(
   }
 }
 
-/** The grants that become invalid with revoked ones, and are not revoked themselves. */
+/** The grants that become invalid through the revocations, without those that are revoked themselves. */
 async function descendantsOf(
   { stores: { grants } }: AdminServices,
   namespaceId: string,

@@ -48,8 +48,8 @@ function rowsOf(db: Db, namespaceId: string): Promise<Schema["audit"][]> {
   return db.selectFrom("audit").selectAll().where("namespace_id", "=", namespaceId).orderBy("sequence").execute();
 }
 
-/** Makes rows the whole trail of a tenant, hashed as they have to be, with the head that they have to have. */
-async function replaceTrail(db: Db, namespaceId: string, rows: readonly Schema["audit"][]): Promise<void> {
+/** Makes rows the whole audit log of a tenant, hashed as they have to be, with the head that they have to have. */
+async function replaceAuditLog(db: Db, namespaceId: string, rows: readonly Schema["audit"][]): Promise<void> {
   await db.deleteFrom("audit").where("namespace_id", "=", namespaceId).execute();
   let [hash, sequence] = [origin, 0];
   for (const row of rows) {
@@ -64,7 +64,7 @@ async function replaceTrail(db: Db, namespaceId: string, rows: readonly Schema["
 }
 
 async function cutTail(db: Db, namespaceId: string, from: number): Promise<void> {
-  await replaceTrail(db, namespaceId, (await rowsOf(db, namespaceId)).slice(0, from - 1));
+  await replaceAuditLog(db, namespaceId, (await rowsOf(db, namespaceId)).slice(0, from - 1));
 }
 
 /** Says of a row that it was denied, and hashes it and all behind it anew. */
@@ -75,7 +75,7 @@ async function rewriteTail(db: Db, namespaceId: string, from: number): Promise<v
     content: row.content.replace('"outcome":"allowed"', '"outcome":"denied"'),
   });
   const rows = await rowsOf(db, namespaceId);
-  await replaceTrail(
+  await replaceAuditLog(
     db,
     namespaceId,
     rows.map((row) => (row.sequence < from ? row : denied(row))),
@@ -84,7 +84,7 @@ async function rewriteTail(db: Db, namespaceId: string, from: number): Promise<v
 
 const signedBy = (checkpoint: number): string => `checkpoint ${checkpoint} of 2026-01-01T12:00:00.000Z signed`;
 
-/** What somebody may do who has the database alone, to six rows of which the third and the sixth were signed. */
+/** What an attacker may do who has the database alone, to six rows of which the third and the sixth were signed. */
 const attacks: {
   name: string;
   attack(db: Db, namespaceId: string): Promise<unknown>;
@@ -111,12 +111,12 @@ const attacks: {
     async attack(db, tenant) {
       await rewriteTail(db, tenant, 5);
       const rows = await rowsOf(db, tenant);
-      await replaceTrail(db, tenant, [...rows, ...rows]);
+      await replaceAuditLog(db, tenant, [...rows, ...rows]);
     },
     found: { sequence: 6, why: `row 6 or one before it was changed: ${signedBy(2)} another` },
   },
   {
-    name: "a trail that was replaced as a whole",
+    name: "an audit log that was replaced as a whole",
     attack: (db, tenant) => rewriteTail(db, tenant, 1),
     found: { sequence: 3, why: `row 3 or one before it was changed: ${signedBy(1)} another` },
   },
@@ -130,7 +130,7 @@ const attacks: {
   },
 ];
 
-describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
+describe.each(databaseKinds)("the audit log for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
@@ -218,7 +218,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
     }
   });
 
-  describe("is searched by what stands in its events", () => {
+  describe("is searched by what its events say", () => {
     const facts = { resource: { namespace: "files", path: ["notes", "todo.md"] }, tool: "files.read" };
     const denied = { outcome: "denied", reason: "no_matching_grant" } as const;
     const searched = [
@@ -307,7 +307,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
   }
 
   describe("is verified", () => {
-    test("and whole when nobody touched it: it says how many rows and which heads it saw", async () => {
+    test("and whole when it was not touched: it says how many rows and which heads it saw", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       await recordAll(adminApi, namespaceId, numbered(5));
@@ -361,7 +361,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
       });
     });
 
-    test("unless nothing is known of its tenant, which is not the same as an empty trail", async () => {
+    test("unless nothing is known of its tenant, which is not the same as an empty audit log", async () => {
       const adminApi = await office();
       const { status, body } = await adminApi.get<Refusal>(`${path}/verify`, { namespaceId: newTenant() });
       expect([status, body.error.code]).toEqual([404, "not_found"]);
@@ -440,7 +440,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
       expect(verdicts.filter(({ isWhole }) => !isWhole)).toEqual([]);
       const last = await verified(adminApi, namespaceId);
       expect(last).toMatchObject({ isWhole: true, rows: 601 });
-      // A verification takes the head so far along, so that the next checkpoint may sign two heads of the trail.
+      // A verification takes the head so far along, so that the next checkpoint may sign two heads of the audit log.
       expect(last.checkpoints).toBeGreaterThanOrEqual(20);
     });
 
@@ -453,7 +453,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
       }
       const lines = readFileSync(adminApi.checkpointFile, "utf8").split("\n");
       writeFileSync(adminApi.checkpointFile, lines.toSpliced(1, 1).join("\n"));
-      for (const tenant of [namespaceId, "nobody"]) {
+      for (const tenant of [namespaceId, "unknown"]) {
         const { isWhole, checkpoints, broken } = await verified(adminApi, tenant);
         expect([isWhole, checkpoints, broken?.sequence]).toEqual([false, 0, undefined]);
         expect(broken?.why).toContain("line 2 does not go on from the line before: lines were changed or removed");
@@ -491,7 +491,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
           why: "row 2 or one before it was changed: checkpoint 7 of 2026-01-01T12:00:00.000Z signed another",
         },
       });
-      expect(await hold(adminApi, "nobody", heads)).toMatchObject({ isWhole: false, broken: { sequence: 1 } });
+      expect(await hold(adminApi, "unknown", heads)).toMatchObject({ isWhole: false, broken: { sequence: 1 } });
     });
 
     for (const [name, heads] of [
@@ -514,7 +514,7 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
     }
     const copy = (adminApi: Office, from: number) => adminApi.get<Copied>(`${path}/checkpoints`, { from });
 
-    test("that are signed when somebody asks for them, and read from where that somebody is", async () => {
+    test("that are signed when an operator asks for them, and read from where that operator is", async () => {
       const adminApi = await office();
       await recordAll(adminApi, newTenant(), numbered(1));
       const first = (await copy(adminApi, 0)).body;

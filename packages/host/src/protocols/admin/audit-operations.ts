@@ -1,6 +1,7 @@
+import { canonicalJson } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
-import { canonicalJson } from "../../base/index.ts";
-import { InstantSchema, type AdminInput } from "../../management/index.ts";
+import { InstantSchema, type AdminInput, type AdminOutput } from "../../admin-contract/index.ts";
+import { columnText } from "../../shared/index.ts";
 import type { StrandHead } from "../../ledger/index.ts";
 import {
   type Anchor,
@@ -9,18 +10,19 @@ import {
   type Break,
   CheckpointError,
   holdAgainstCheckpoints,
-  type TrailPart,
+  type AuditPart,
+  type SignedGap,
 } from "../../audit/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "exportAudit" | "readCheckpoints" | "readAuditKey";
 
-/** Reading and verifying the audit trail. */
+/** Reading and verifying the audit log. */
 export function auditOperations(services: AdminServices): AdminOperations<AuditRoute> {
   const { checkpoints, clock } = services;
   const { audit } = services.stores;
-  /** Checks a trail from its anchors on; again when rows went while they were looked at, because those are not missing. */
+  /** Checks an audit log from its anchors on, and again when retention removed rows meanwhile, because those are not missing. */
   const fromAnchors = async <Checked extends { broken: Break | undefined }>(
     namespaceId: string,
     check: (anchors: readonly StrandHead[]) => Promise<Checked>,
@@ -49,20 +51,22 @@ export function auditOperations(services: AdminServices): AdminOperations<AuditR
     }),
     async verifyAudit({ namespaceId, rows, cursor }) {
       const behind = cursor === undefined ? undefined : headOf(cursor);
-      const { anchors, trail, held, broken } = await fromAnchors(namespaceId, async (known) => {
+      const { anchors, verified, held, broken } = await fromAnchors(namespaceId, async (known) => {
         const walked = await audit.verify(namespaceId, { behind, rows, anchors: known });
         const compared =
           walked.last === undefined
             ? await holdAgainstCheckpoints({ audit, checkpoints }, namespaceId, known)
             : { count: 0 };
-        return { trail: walked, held: compared, broken: earlier(walked.broken, compared.broken) };
+        return { verified: walked, held: compared, broken: earlier(walked.broken, compared.broken) };
       });
-      const { last, ...found } = trail;
+      const { last, ...found } = verified;
       if (last !== undefined)
         return { isWhole: false, ...found, checkpoints: 0, cursor: `${last.strand}_${last.sequence}_${last.hash}` };
       if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId))) throw unknownTenant();
-      // Where the file cannot be read, that is what is broken.
-      const restores = (await checkpoints.restores().catch(() => [])).map(({ at, checkpoint }) => ({ at, checkpoint }));
+      // A file that cannot be read is reported as the break.
+      const said = await checkpoints.restores().catch(() => ({ all: [], gaps: [] }));
+      const restores = said.all.map(({ at, checkpoint }) => ({ at, checkpoint }));
+      const gaps = gapsOf(said.gaps, namespaceId);
       const exported = anchors.map(({ strand, sequence, hash, until }) => ({ strand, sequence, hash, until }));
       return {
         isWhole: broken === undefined,
@@ -70,6 +74,7 @@ export function auditOperations(services: AdminServices): AdminOperations<AuditR
         ...(exported.length > 0 && { exported }),
         checkpoints: held.count,
         ...(restores.length > 0 && { restores }),
+        ...(gaps.length > 0 && { gaps }),
         ...(broken && { broken }),
       };
     },
@@ -92,7 +97,7 @@ export function auditOperations(services: AdminServices): AdminOperations<AuditR
         return { lines: page.lines, ...(page.next && { next: page.next }) };
       } catch (error) {
         if (!(error instanceof AuditExportError)) throw error;
-        throw conflict(`The trail cannot be exported: ${error.message}`);
+        throw conflict(`The audit log cannot be exported: ${error.message}`);
       }
     },
     async readCheckpoints({ from }) {
@@ -108,17 +113,30 @@ export function auditOperations(services: AdminServices): AdminOperations<AuditR
   };
 }
 
-function unknownTenant(): ServiceHttpError {
-  return notFound("tenant of this name: it has no trail, no grant and no credential");
+/** What a tenant lost, by what was signed of it. */
+function gapsOf(gaps: readonly SignedGap[], namespaceId: string): NonNullable<AdminOutput<"verifyAudit">["gaps"]> {
+  const tenant = columnText(namespaceId);
+  return gaps.flatMap(({ at, checkpoint, acceptedAt, chains }) =>
+    chains
+      .filter((chain) => chain.namespaceId === tenant)
+      .map(({ strand, now, until }) => {
+        const rows = { strand, from: Math.min(now + 1, until), until };
+        return { at, checkpoint, ...rows, ...(acceptedAt !== undefined && { acceptedAt }) };
+      }),
+  );
 }
 
-/** The break at the lower row; one without a row is about the checkpoints alone, and comes last. */
+function unknownTenant(): ServiceHttpError {
+  return notFound("tenant of this name: it has no audit log, no grant and no credential");
+}
+
+/** The break at the lower row. A break without a row is about the checkpoints alone, and comes last. */
 function earlier(one: Break | undefined, other: Break | undefined): Break | undefined {
   const row = (found: Break | undefined): number => found?.sequence ?? Number.POSITIVE_INFINITY;
   return row(other) < row(one) ? other : (one ?? other);
 }
 
-function headOf(cursor: string): TrailPart["behind"] {
+function headOf(cursor: string): AuditPart["behind"] {
   const [, strand, sequence, hash] = /^(\d{1,9})_(\d{1,15})_([0-9a-f]{64})$/.exec(cursor) ?? [];
   if (hash !== undefined) return { strand: Number(strand), sequence: Number(sequence), hash };
   throw invalid("/cursor: expected the cursor of the part before.");

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { operatorsTenant } from "../../management/index.ts";
+import { operatorsTenant } from "../../admin-contract/index.ts";
 import { type DatabaseCopy, NoRoomError } from "../../storage/index.ts";
 import { conflict, type AdminFiles, type AdminServices } from "./admin-services.ts";
 
-/** The last bytes of a copy reach its reader a moment before its file is gone. */
-const momentMs = 1000;
+/** How long to wait for the file of a finished copy to be gone, which is an instant after its last bytes were read. */
+const instantMs = 1000;
 
 /**
- * Copying the database while the host runs. INVARIANT: there is one copy at a time, until its reader has all of it or leaves: slow
- * readers of several would fill the disk with them.
+ * Copying the database while the host runs. INVARIANT: there is one copy at a time, until its reader has all of it or leaves.
+ * Otherwise slow readers of several copies would fill the disk.
  */
 export function backupFiles({ database }: AdminServices): AdminFiles {
   let isHeld = false;
@@ -20,7 +20,7 @@ export function backupFiles({ database }: AdminServices): AdminFiles {
         throw conflict(
           "This host's database is a PostgreSQL, which has tools of its own: use pg_dump, or its archive.",
         );
-      if (isHeld) await Promise.race([gone, sleep(momentMs)]);
+      if (isHeld) await Promise.race([gone, sleep(instantMs)]);
       if (isHeld) throw conflict("Another backup is being made or sent right now. Wait until it is there.");
       isHeld = true;
       const letGo = (): void => void (isHeld = false);

@@ -1,6 +1,6 @@
 import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts";
 import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
-import { mapInSlices } from "../../base/index.ts";
+import { mapInSlices } from "../../shared/index.ts";
 import type { AdminStores } from "./admin-services.ts";
 
 /** A grant with the kernel's verdict on it. */
@@ -11,7 +11,7 @@ export interface CheckedGrant extends GrantCheck {
 }
 
 /**
- * Checks grants of one tenant as the kernel would at that moment. The parents are read beforehand for all grants at once:
+ * Checks grants of one tenant as the kernel would at that instant. The parents are read beforehand for all grants at once:
  * one query for each link of the chains, and one for the uses.
  */
 export async function checkGrants(
@@ -31,7 +31,7 @@ export async function checkGrants(
     grants: { ...store, find: (_namespaceId: string, id: string) => Promise.resolve(parents.get(id)) },
     usage: { ...usage, used: (_namespaceId: string, id: string) => Promise.resolve(used(id)) },
   };
-  // Operators see the time of a revocation. For the check it counts from the beginning, whatever the clock says.
+  // Operators see the time of a revocation. For the check a revoked grant counts as revoked at any time.
   const revoked = grants.filter(({ revokedAt }) => revokedAt !== undefined);
   const counting = await store.findAll(
     namespaceId,

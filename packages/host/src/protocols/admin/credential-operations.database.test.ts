@@ -13,7 +13,7 @@ import {
 } from "../../../test/office.ts";
 import { enterAs } from "../../../test/operators.ts";
 import { access, alice, assistant } from "../../../test/records.ts";
-import type { EscalationRecord } from "../../management/index.ts";
+import type { EscalationRecord } from "../../admin-contract/index.ts";
 
 interface Made {
   id: string;
@@ -46,7 +46,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("one is made that is good at once, until it expires, and makes nobody an operator", async () => {
+  test("one is made that is good at once, until it expires, and makes no one an operator", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const sent = { namespaceId, access, expiresAt: "2027-01-01T00:00:00+01:00" };
@@ -59,7 +59,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     expect((await adminApi.handler(new Request(`http://host${path}`, { headers })))?.status).toBe(403);
   });
 
-  test("one that asks about others says so on the trail, and an operator's has no need of it", async () => {
+  test("one that asks about others says so in the audit log, and an operator's has no need of it", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const asking = { ...access, evaluates: true };
@@ -77,7 +77,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     ]);
   });
 
-  test("an admin of one tenant binds a token to a certificate, and changes nothing about whom it stands for alone", async () => {
+  test("an admin of one tenant binds a token to a certificate, and changes nothing about who is its bearer alone", async () => {
     const adminApi = await office();
     const [theirs, other] = [newTenant(), newTenant()];
     const shown = { names: [`uri:spiffe://${other}`, `dns:${other.toLowerCase()}`], validUntil: Infinity };
@@ -98,7 +98,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     expect(await credentials.verifyCertificate(shown, new Date())).toBeUndefined();
   });
 
-  test("the trail of the tenant says for whom, for which purposes and whether it is an operator's", async () => {
+  test("the audit log of the tenant says for whom, for which purposes and whether it is an operator's", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     await adminApi.post(path, { namespaceId, access });
@@ -111,7 +111,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     }
   });
 
-  test("one that is limited in whom it may name is so on the trail, in the list and when it is shown", async () => {
+  test("one that is limited in whom it may name is so in the audit log, in the list and when it is shown", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const limited = { ...access, senders: [alice, bob] };
@@ -123,7 +123,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       expect(metadata).toMatchObject({ senders: ["human:alice", "human:bob"] });
   });
 
-  for (const senders of [[], ["human:alice"], [{ kind: "human" }], "anybody"]) {
+  for (const senders of [[], ["human:alice"], [{ kind: "human" }], "everyone"]) {
     test(`none is made that may name ${JSON.stringify(senders)}`, async () => {
       const adminApi = await office();
       const answer = await adminApi.post<Refusal>(path, { namespaceId: newTenant(), access: { ...access, senders } });
@@ -132,7 +132,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     });
   }
 
-  describe("operators live in the tenant operators, and nobody else does", () => {
+  describe("operators live in the tenant operators, and no one else does", () => {
     const rows: { name: string; namespaceId: string; admin?: boolean; status: number }[] = [
       { name: "an operator there", namespaceId: "operators", admin: true, status: 201 },
       { name: "an operator in another tenant", namespaceId: "acme", admin: true, status: 400 },
@@ -163,7 +163,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       { name: "with a space behind it", userId: "carol ", status: 400 },
       { name: "with a space behind it that does not break", userId: "carol\u00A0", status: 400 },
       { name: "with such a space within", userId: "carol\u00A0smith", status: 400 },
-      { name: "with a joiner that nobody sees", userId: "car\u200Dol", status: 400 },
+      { name: "with a joiner that cannot be seen", userId: "car\u200Dol", status: 400 },
       { name: "that turns the direction", userId: "\u202Elorac", status: 400 },
       { name: "with a filler", userId: "carol\u3164", status: 400 },
       { name: "with a blank pattern", userId: "carol\u2800", status: 400 },
@@ -180,7 +180,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
           expect(answer.body.error?.message ?? `/access/${field}: `).toContain(`/access/${field}: `);
         });
 
-    test("an operator that an operator made is let in, and is named on the trail as themselves", async () => {
+    test("an operator that an operator made is admitted, and is named in the audit log as themselves", async () => {
       const adminApi = await office();
       const { body } = await adminApi.post<Made>(path, { namespaceId: "operators", access: operators });
       const namespaceId = newTenant();
@@ -216,7 +216,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       });
     });
 
-    test("of one tenant has nobody of another, and without a tenant everybody", async () => {
+    test("of one tenant lists no credential of another, and without a tenant all", async () => {
       const adminApi = await openOffice(await openFresh(kind));
       const [one, other] = [newTenant(), newTenant()];
       const ids = [...(await makeMany(adminApi, one, 3)), ...(await makeMany(adminApi, other, 2))];
@@ -263,17 +263,17 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
   });
 
   describe("revoking", () => {
-    test("holds from the next request on, and is on the trail of the credential's tenant", async () => {
+    test("holds from the next request on, and is in the audit log of the credential's tenant", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const { body: gone } = await adminApi.post<Made>(path, { namespaceId, access });
-      const { body: kept } = await adminApi.post<Made>(path, { namespaceId, access });
+      const { body: other } = await adminApi.post<Made>(path, { namespaceId, access });
       expect(await verify(adminApi, gone.token)).toBeDefined();
       const answer = await adminApi.post(`${path}/revoke`, { id: gone.id });
       expect([answer.status, answer.body]).toEqual([200, { revoked: gone.id }]);
-      expect([await verify(adminApi, gone.token), (await verify(adminApi, kept.token))?.id]).toEqual([
+      expect([await verify(adminApi, gone.token), (await verify(adminApi, other.token))?.id]).toEqual([
         undefined,
-        kept.id,
+        other.id,
       ]);
       expect((await changesIn(adminApi, namespaceId)).slice(-2)).toMatchObject([
         { outcome: "allowed", action: "credential.revoke", receiver: assistant, metadata: { credential: gone.id } },
@@ -293,8 +293,8 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       expect(page.credentials[0]?.revokedAt).toBe("2026-01-01T12:00:00.000Z");
     });
 
-    describe("somebody who approved things", () => {
-      /** What carol said yes to: an act that was not done yet, and authority. */
+    describe("an operator who approved things", () => {
+      /** What carol approved: an act that was not done yet, and authority. */
       const approveAsCarol = async (adminApi: Office) => {
         const [act, asked] = [await askAct(adminApi.stores, newTenant()), await askIn(adminApi.stores, newTenant())];
         const post = await adminApi.postAs({ kind: "human", userId: "carol" });
@@ -306,7 +306,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       const statusOf = async (adminApi: Office, { namespaceId, id }: EscalationRecord) =>
         (await adminApi.stores.escalations.find(namespaceId, id, officeTime))?.status;
 
-      test("leaves what they approved, and ends it if that is wanted, then or later; each is on its tenant's trail", async () => {
+      test("leaves what they approved, and ends it if that is wanted, then or later; each is in its tenant's audit log", async () => {
         const adminApi = await office();
         const { act, asked, id } = await approveAsCarol(adminApi);
         expect((await adminApi.post(`${path}/revoke`, { id })).body).toEqual({ revoked: id });
@@ -344,7 +344,7 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     });
 
     for (const id of ["0".repeat(16), "nothing", "nul\0", "\ud800", "tp_"]) {
-      test(`${JSON.stringify(id)}, which nobody has, is not found`, async () => {
+      test(`${JSON.stringify(id)}, which no credential has, is not found`, async () => {
         const { status, body } = await (await office()).post<Refusal>(`${path}/revoke`, { id });
         expect([status, body.error.code]).toEqual([404, "not_found"]);
       });

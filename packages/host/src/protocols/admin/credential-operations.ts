@@ -1,4 +1,4 @@
-import { type CredentialRecord, operatorsTenant } from "../../management/index.ts";
+import { type ClosedEscalation, type CredentialRecord, operatorsTenant } from "../../admin-contract/index.ts";
 import type { Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
 import { unprintable } from "../../display/index.ts";
@@ -14,20 +14,33 @@ import {
   type AdminOperations,
   type AdminServices,
 } from "./admin-services.ts";
-import { changeOf as changeOfEscalation } from "./escalation-operations.ts";
+import { changeOfSession, endGrants, endTurns } from "./end-remaining.ts";
+import { changeOf as changeOfEscalation, recordClosed } from "./escalation-operations.ts";
+import { listRemaining } from "./remaining.ts";
 
-type CredentialRoute = "createCredential" | "listCredentials" | "revokeCredential" | "rotateCredential";
+type CredentialRoute =
+  | "createCredential"
+  | "listCredentials"
+  | "showCredential"
+  | "revokeCredential"
+  | "rotateCredential";
 
-/** Making, listing, revoking and rotating credentials. */
-export function credentialOperations({
-  stores: { credentials, escalations },
-  clock,
-}: AdminServices): AdminOperations<CredentialRoute> {
-  /** A credential that an admin may change. One of another tenant, or of an operator, is unknown to an admin of one tenant. */
+/** Making, reading, revoking and rotating credentials. */
+export function credentialOperations(services: AdminServices): AdminOperations<CredentialRoute> {
+  const { clock, wakeTurns } = services;
+  const { credentials, escalations, sessions } = services.stores;
+  /** A credential that an admin may change. For an admin of one tenant, those of other tenants and of operators do not exist. */
   const find = async (id: string, operator: Operator): Promise<CredentialRecord> => {
     const credential = await credentials.find(id);
     const isTheirs = isAdminOfAll(operator) || credential?.namespaceId === operator.tenant;
     if (credential === undefined || !isTheirs) throw notFound("credential of this id");
+    return credential;
+  };
+  /** A credential that an operator may read. */
+  const findReadable = async (id: string, { tenant }: Operator): Promise<CredentialRecord> => {
+    const credential = await credentials.find(id);
+    if (credential === undefined || credential.namespaceId !== (tenant ?? credential.namespaceId))
+      throw notFound("credential of this id");
     return credential;
   };
   return {
@@ -48,7 +61,7 @@ export function credentialOperations({
         ...(access.admin === true && { role, ...(tenant !== undefined && { tenant }) }),
       };
       const change = { namespaceId, action: "credential.create", receiver: access.actor, metadata };
-      // A certificate alone says no tenant: whom it stands for is not for the admin of one to say, nor to put in doubt.
+      // A certificate alone names no tenant, so the admin of one tenant may neither assign it nor make it ambiguous.
       const isTokenNeeded = operator.tenant !== undefined;
       return operator.change(change, () =>
         credentials.create({ id, namespaceId, access, isTokenNeeded, ...(expiresAt !== undefined && { expiresAt }) }),
@@ -62,29 +75,49 @@ export function credentialOperations({
       );
       return { credentials: items, ...next };
     },
-    async revokeCredential({ id, force = false, andAnswers = false }, operator) {
+    async showCredential({ id, ...page }, operator) {
+      const credential = await findReadable(id, operator);
+      return { credential, ...(await listRemaining(services, credential, page)) };
+    },
+    async revokeCredential({ id, force = false, andAnswers = false, andEverything = false }, operator) {
       const credential = await find(id, operator);
-      const at = clock().toISOString();
-      const known = andAnswers ? await escalations.answersOf(id, at) : [];
+      const now = clock();
+      const at = now.toISOString();
+      const isEnding = andAnswers || andEverything;
+      const known = isEnding ? (await escalations.answersOf(id, at)).answers : [];
+      const open = andEverything ? await sessions.listOpen(id, now) : [];
       const { metadata, ...revocation } = changeOf("credential.revoke", credential);
+      const also = { ...(andAnswers && { andAnswers }), ...(andEverything && { andEverything }) };
       const changes = [
-        { ...revocation, metadata: { ...metadata, ...(andAnswers && { andAnswers }) } },
+        { ...revocation, metadata: { ...metadata, ...also } },
         ...known.map(changeOfAnswer),
+        ...open.map((session) => changeOfSession(credential, session.id)),
       ];
-      return operator.changeAll(changes, async () => {
+      const answers = await operator.changeAll(changes, async () => {
         let ended: readonly LastingAnswer[] = [];
-        const endAnswers = async (transaction: Transaction<Schema>): Promise<void> => {
-          ended = await escalations.endAnswersOf(transaction, id, { by: operator.actor, credential: operator.id, at });
+        let closed: readonly ClosedEscalation[] = [];
+        const end = async (transaction: Transaction<Schema>, asked: readonly ClosedEscalation[]): Promise<void> => {
+          closed = asked;
+          const by = { by: operator.actor, credential: operator.id, at };
+          if (isEnding) ended = await escalations.endAnswersOf(transaction, id, by);
+          if (andEverything) await sessions.endAll(transaction, id);
         };
-        const revoked = await revoke(id, at, force, andAnswers ? endAnswers : undefined);
+        const revoked = await revoke(id, at, force, end);
         if (revoked === "last admin") throw conflict(lastAdmin);
-        if (revoked === "revoked before" && !andAnswers) throw conflict("This credential has been revoked before.");
-        // What was answered while this was recorded ends with the rest, and is recorded afterwards.
+        if (revoked === "revoked before" && !isEnding) throw conflict("This credential has been revoked before.");
+        // Answers that came in while this was recorded end with the rest, and are recorded afterwards.
         const isKnown = new Set(known.map(({ record }) => record.id));
         const late = ended.filter(({ record }) => !isKnown.has(record.id));
         if (late.length > 0) await operator.changeAll(late.map(changeOfAnswer), () => Promise.resolve());
-        return { revoked: id, ...(andAnswers && { answers: countAnswers(ended) }) };
+        await recordClosed(operator, closed, wakeTurns);
+        return countAnswers(ended);
       });
+      if (!andEverything) return { revoked: id, ...(andAnswers && { answers }) };
+      // INVARIANT: the credential is revoked by now, so nothing is added to what is left, and a repeated request ends the rest.
+      const made = await endGrants(services, credential, operator);
+      const turns = await endTurns(services, credential, operator);
+      const ended = { sessions: open.length, turns, ...answers, grants: answers.grants + made };
+      return { revoked: id, ...(andAnswers && { answers }), ended };
     },
     async rotateCredential({ id, currentToken }, operator) {
       requireOwnToken(operator, currentToken);
@@ -104,14 +137,14 @@ export function credentialOperations({
     id: string,
     at: string,
     force: boolean,
-    also: ((transaction: Transaction<Schema>) => Promise<void>) | undefined,
+    also: (transaction: Transaction<Schema>, closed: readonly ClosedEscalation[]) => Promise<void>,
   ): Promise<"revoked" | "revoked before" | "last admin"> {
     if (!force) return credentials.revokeUnlessLastAdmin(id, at, also);
     return (await credentials.revoke(id, at, also)) ? "revoked" : "revoked before";
   }
 }
 
-/** What the trail says of an answer that ends with its credential. */
+/** What the audit log says of an answer that ends with its credential. */
 function changeOfAnswer({ kind, record }: LastingAnswer) {
   const { grantId } = record;
   const action = kind === "approval" ? "escalation.drop" : "escalation.withdraw";
@@ -130,7 +163,7 @@ function changeOf(action: string, { id, namespaceId, access }: CredentialRecord)
   return { namespaceId, action, receiver: access.actor, metadata: { credential: id } };
 }
 
-/** Two operators whose names look the same would be one to whoever reads the trail. */
+/** A reader of the audit log could not tell two operators apart whose names look the same. */
 function requirePlainNames({ actor, owner, authority = owner }: CredentialRecord["access"]): void {
   for (const [field, principal] of Object.entries({ actor, owner, authority })) {
     const key = principalKey(principal);
@@ -142,7 +175,7 @@ function requirePlainNames({ actor, owner, authority = owner }: CredentialRecord
 
 const plainName =
   "expected the name of an operator in Unicode's normal form NFC, without white space at its ends and without characters that " +
-  "nobody sees. Type it anew.";
+  "are invisible. Type it anew.";
 
-/** What is not shown, or shown as a space and is none. */
+/** Characters that are not shown, or that look like a space and are none. */
 const unseen = new RegExp(String.raw`${unprintable}|[^\S ]|\u{2800}`, "u");

@@ -1,4 +1,4 @@
-import type { EscalationRecord } from "../../management/records.ts";
+import type { EscalationRecord } from "../../admin-contract/records.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentRef, Grant, TurnResult } from "turnpike/contracts";
@@ -103,7 +103,7 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
       const [approved, denied, expired, pending] = await askMany(adminApi, namespaceId, ["a", "b", "c", "d"]);
       if (!approved || !denied || !expired || !pending) throw new Error("An escalation is missing.");
       await askMany(adminApi, newTenant(), ["e"]);
-      await adminApi.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-03-01T00:00:00Z" });
+      await adminApi.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-01-02T00:00:00Z" });
       await adminApi.post(`${path}/deny`, { ...about(denied), reason: "No." });
       adminApi.time.now = "2026-01-02T12:00:02.999Z";
       const rows: Record<string, string[]> = {
@@ -160,7 +160,7 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
       });
     }
 
-    test("of one status goes on behind an escalation that was answered between two pages", async () => {
+    test("of one status continues behind an escalation that was answered between two pages", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const asked = await askMany(adminApi, namespaceId, ["a", "b", "c", "d"]);
@@ -248,8 +248,8 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
           requestedAuthority: { ...record.requestedAuthority, constraints: { maxUses: 999 } },
         }),
       },
-      { name: "is somebody else's", change: (record) => ({ ...record, requester: bob }) },
-      { name: "is on somebody else's authority", change: (record) => ({ ...record, authority: bob }) },
+      { name: "is another actor's", change: (record) => ({ ...record, requester: bob }) },
+      { name: "is on another authority", change: (record) => ({ ...record, authority: bob }) },
       { name: "is for another purpose", change: (record) => ({ ...record, purpose: "spying" }) },
       { name: "is another tenant's", change: (record) => ({ ...record, namespaceId: "elsewhere" }) },
       {
@@ -371,7 +371,7 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
       }
     }
 
-    test("a denial keeps its reason, issues nothing, and its words are not on the trail", async () => {
+    test("a denial has its reason, issues nothing, and its words are not in the audit log", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const record = await askIn(adminApi.stores, namespaceId);
@@ -401,13 +401,13 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
     });
 
     for (const verb of ["approve", "deny"] as const) {
-      test(`until it expires: ${verb} is in time one moment before and a conflict from then on`, async () => {
+      test(`until it expires: ${verb} is in time one instant before and a conflict from then on`, async () => {
         const adminApi = await office();
         const namespaceId = newTenant();
         const [first, second] = await askMany(adminApi, namespaceId, ["a", "b"]);
         if (!first || !second) throw new Error("An escalation is missing.");
         adminApi.time.now = tomorrow;
-        const terms = { approve: { expiresAt: "2026-02-01T00:00:00Z" }, deny: answers.deny }[verb];
+        const terms = { approve: { expiresAt: "2026-01-03T00:00:00Z" }, deny: answers.deny }[verb];
         const late = await adminApi.post<Refusal>(`${path}/${verb}`, { ...about(first), ...terms });
         expect([late.status, late.body.error.code]).toEqual([409, "conflict"]);
         expect(late.body.error.message).toContain("expired");

@@ -1,8 +1,9 @@
 import { principalKey } from "turnpike/contracts";
 import type { Operator } from "../../access/index.ts";
 import type { Answer, Answered, Withdrawn } from "../../escalations/index.ts";
+import { closedText } from "../../display/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
-import type { AdminInput, EscalationRecord } from "../../management/index.ts";
+import type { AdminInput, ClosedEscalation, EscalationRecord } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import {
   conflict,
@@ -61,7 +62,7 @@ export function escalationOperations(services: AdminServices): AdminOperations<E
       const escalation = await escalations.find(namespaceId, id, clock().toISOString());
       if (escalation === undefined) throw notFound("escalation of this id in this tenant");
       const { approval, grantId = approval?.grantId, executionId, requester } = escalation;
-      const grant = grantId === undefined ? undefined : await grants.findKept(namespaceId, grantId);
+      const grant = grantId === undefined ? undefined : await grants.findStored(namespaceId, grantId);
       const turn = executionId === undefined ? undefined : await turns.findBy(namespaceId, executionId, requester);
       return {
         escalation,
@@ -103,14 +104,35 @@ export function escalationOperations(services: AdminServices): AdminOperations<E
 }
 
 function refuseTakenId(error: unknown): never {
-  if (error instanceof GrantIdTakenError)
-    throw conflict("Somebody issued a grant of the id that this approval would take.");
+  if (error instanceof GrantIdTakenError) throw conflict("A grant with the id of this approval exists already.");
   throw error;
 }
 
 type Done = Extract<Answered, { kind: "done" }>;
 
-/** What the trail says of an answer. Arguments and payloads of an act are never on it. */
+/** What the audit log says of an escalation that was closed by an operator's change. */
+function changeOfClosed({ namespaceId, id, ask, requester, closed }: ClosedEscalation) {
+  const { reason, grantId } = closed ?? {};
+  const metadata = { escalation: id, requestHash: ask, ...(reason && { reason }) };
+  const grant = grantId === undefined ? {} : { grantId };
+  return { namespaceId, action: "escalation.close", receiver: requester, metadata, ...grant };
+}
+
+/**
+ * Records the escalations that a change closed, and resumes the turns that waited for them. The change itself is in the audit
+ * log before it is made; which escalations it closes is known only afterwards.
+ */
+export async function recordClosed(
+  operator: Pick<Operator, "recordMade">,
+  closed: readonly ClosedEscalation[],
+  wakeTurns: () => void,
+): Promise<void> {
+  if (closed.length === 0) return;
+  wakeTurns();
+  await operator.recordMade(closed.map(changeOfClosed));
+}
+
+/** What the audit log says of an answer. It never has arguments or payloads of an act. */
 export function changeOf(action: string, { record, grant }: Pick<Done, "record" | "grant">) {
   const { namespaceId, id, ask, requester, status, approvals = [], dropped = [] } = record;
   const metadata = {
@@ -132,13 +154,13 @@ function done(answered: Answered | Withdrawn): Done {
     case "unknown":
       throw notFound("escalation of this id in this tenant");
     case "other-request":
-      throw conflict("/ask: this escalation requests something else. Look at it again before you answer.");
+      throw conflict("/ask: this escalation requests something else. Read it again before you answer.");
     case "closed":
-      throw conflict(closedText(answered.record));
+      throw conflict(answeredText(answered.record));
     case "own-request":
-      throw forbidden("Nobody answers what they requested themselves: somebody else has to.");
+      throw forbidden("You requested this yourself. Another operator has to answer.");
     case "takes-part":
-      throw forbidden("You tried this act, or asked about it, yourself. Somebody else has to answer.");
+      throw forbidden("You tried this act, or asked about it, yourself. Another operator has to answer.");
     case "no-reviewer":
       throw forbidden(
         "Your credential was revoked, has expired, or is no reviewer's any more: this answer does not count.",
@@ -155,11 +177,11 @@ function done(answered: Answered | Withdrawn): Done {
 }
 
 function notApprovedText(record: EscalationRecord): string {
-  if (record.status === "pending") return "Nobody has answered this escalation yet: deny it instead.";
-  return `There is no approval to withdraw. ${closedText(record)}`;
+  if (record.status === "pending") return "This escalation has no answer yet: deny it instead.";
+  return `There is no approval to withdraw. ${answeredText(record)}`;
 }
 
-function closedText({
+function answeredText({
   status,
   decidedAt,
   decidedBy,
@@ -167,12 +189,15 @@ function closedText({
   grantId,
   expiresAt,
   withdrawal,
+  closed,
 }: EscalationRecord): string {
+  if (closed !== undefined)
+    return `This escalation was closed ${closed.at}: ${closedText(closed)}. Nothing was approved or denied; an agent that still needs it asks again.`;
   if (withdrawal !== undefined)
     return `The approval was withdrawn ${withdrawal.at} by ${principalKey(withdrawal.by)}. The agent has to ask again.`;
   if (status === "expired") return `This escalation expired ${expiresAt}. The agent has to request it again.`;
   const outcome = grantId === undefined ? status : `${status} as ${grantId}`;
   const people = approvals.map(({ by }) => principalKey(by)).join(" and ");
   const who = status === "approved" && people !== "" ? people : decidedBy;
-  return `This escalation was ${outcome} ${decidedAt ?? "before"} by ${who ?? "somebody"}; it is answered once.`;
+  return `This escalation was ${outcome} ${decidedAt ?? "before"} by ${who ?? "another operator"}; it can be answered only once.`;
 }

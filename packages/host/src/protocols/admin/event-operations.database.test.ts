@@ -50,7 +50,7 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
   const record = ({ stores }: Office, namespaceId: string, id: string): Promise<void> =>
     stores.audit.record(auditEvent(id, { namespaceId }));
 
-  test("rows of its trail, its turns and how many escalations wait are told as they come, and nothing of others", async () => {
+  test("rows of its audit log, its turns and how many escalations wait are told as they come, and nothing of others", async () => {
     const office = await enter();
     const [namespaceId, other] = [newTenant(), newTenant()];
     await record(office, namespaceId, "old");
@@ -63,30 +63,30 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
     await askIn(office.stores, other);
     await askIn(office.stores, namespaceId);
     expect(await stream.take("waiting", 1)).toEqual([{ kind: "waiting", count: 1 }]);
-    const pen = await beginTurn(office.stores.turns, turnToBegin(namespaceId, "turn-1"));
+    const writer = await beginTurn(office.stores.turns, turnToBegin(namespaceId, "turn-1"));
     const turn = { kind: "turn", actor: assistant, executionId: "turn-1" };
     expect(await stream.take("turn", 1)).toMatchObject([{ ...turn, status: "running", events: 0 }]);
-    await pen.write(eventEntries(0, 2), progress);
+    await writer.write(eventEntries(0, 2), progress);
     expect(await stream.take("turn", 1)).toMatchObject([{ ...turn, status: "running", events: 2 }]);
-    await pen.write([endedEntry("turn-1")], progress);
+    await writer.write([endedEntry("turn-1")], progress);
     expect(await stream.take("turn", 1)).toMatchObject([{ ...turn, status: "succeeded", events: 2 }]);
     await stream.leave();
   });
 
-  test("a turn that begins and ends between two looks is told of", async () => {
+  test("a turn that begins and ends between two polls is reported", async () => {
     const office = await enter();
     const namespaceId = newTenant();
     const stream = await follow(office, namespaceId);
     await stream.next();
-    const pen = await beginTurn(office.stores.turns, turnToBegin(namespaceId, "quick"));
-    await pen.write([endedEntry("quick", { completedAt: office.time.now })], progress);
+    const writer = await beginTurn(office.stores.turns, turnToBegin(namespaceId, "quick"));
+    await writer.write([endedEntry("quick", { completedAt: office.time.now })], progress);
     let [turn] = await stream.take("turn", 1);
     if (turn?.status === "running") [turn] = await stream.take("turn", 1);
     expect(turn).toMatchObject({ executionId: "quick", status: "succeeded" });
     await stream.leave();
   });
 
-  test("a cursor goes on behind its event; the id that a browser sends counts before the one in the address", async () => {
+  test("a cursor continues behind its event; the id that a browser sends counts before the one in the address", async () => {
     const office = await enter();
     const namespaceId = newTenant();
     for (const id of ["1", "2", "3"]) await record(office, namespaceId, id);
@@ -111,7 +111,7 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
     expect(await refusal(office, namespaceId, { cursor: "0.2" })).toEqual([
       400,
       "invalid_request",
-      "/cursor: the trail does not go that far; was it restored? Leave the cursor out to begin now.",
+      "/cursor: the audit log does not go that far; was it restored? Leave the cursor out to begin now.",
     ]);
   });
 
@@ -128,7 +128,7 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
     await stream.leave();
   });
 
-  test("an escalation that nobody answered in time waits no more", async () => {
+  test("an escalation that was not answered in time waits no more", async () => {
     const office = await enter({ escalationMs: 60_000 });
     const namespaceId = newTenant();
     await askIn(office.stores, namespaceId, escalation());

@@ -1,13 +1,13 @@
 import { ServiceHttpError } from "turnpike/http";
-import { openEventStream, parseCursor } from "../../live/index.ts";
-import { adminRoutes } from "../../management/index.ts";
+import { openEventStream, parseCursor } from "../../events/index.ts";
+import { adminRoutes } from "../../admin-contract/index.ts";
 import { invalid, notFound, type AdminServices, type AdminStreams } from "./admin-services.ts";
 
 /** Following what happens in a tenant. */
 export function eventStreams({ live, stores: { tenants } }: AdminServices): AdminStreams {
   return {
-    async followEvents({ namespaceId, cursor }, operator, { lastEventId, stands, signal }) {
-      // A browser that comes back names the event it had last, and asks for the address that it asked for before.
+    async followEvents({ namespaceId, cursor }, operator, { lastEventId, isStillAdmitted, signal }) {
+      // A browser that reconnects sends the id of its last event, together with the cursor of its first request.
       const given = lastEventId ?? cursor;
       const from = given === undefined ? undefined : parseCursor(given);
       if (given !== undefined && from === undefined)
@@ -16,10 +16,10 @@ export function eventStreams({ live, stores: { tenants } }: AdminServices): Admi
       const reader = await live.open({
         namespaceId,
         credentialId: operator.id,
-        // Whoever may not read the trail and the turns is told of neither.
-        isTrailTold: mayReadTrail.includes(operator.role),
+        // An operator who may not read the audit log and the turns gets no events about them.
+        isAuditTold: mayReadAuditLog.includes(operator.role),
         from,
-        stands: async () => (await stands()) && !(await tenants.isDeleted(namespaceId)),
+        isStillAdmitted: async () => (await isStillAdmitted()) && !(await tenants.isDeleted(namespaceId)),
       });
       if (reader === "full")
         throw new ServiceHttpError(
@@ -29,10 +29,12 @@ export function eventStreams({ live, stores: { tenants } }: AdminServices): Admi
           { headers: { "retry-after": "10" } },
         );
       if (reader === "ahead")
-        throw invalid("/cursor: the trail does not go that far; was it restored? Leave the cursor out to begin now.");
+        throw invalid(
+          "/cursor: the audit log does not go that far; was it restored? Leave the cursor out to begin now.",
+        );
       return openEventStream(reader, signal);
     },
   };
 }
 
-const mayReadTrail: readonly string[] = adminRoutes.listAudit.roles;
+const mayReadAuditLog: readonly string[] = adminRoutes.listAudit.roles;

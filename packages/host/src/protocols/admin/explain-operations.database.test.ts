@@ -34,8 +34,8 @@ async function explain({ post }: Office, body: object, at = path): Promise<Expla
   return explained;
 }
 
-/** Each grant that was looked at, with the first thing it lacks. */
-function looksOf({ grants }: Explained): Record<string, string | undefined> {
+/** Each grant that was read, with the first thing it lacks. */
+function failuresOf({ grants }: Explained): Record<string, string | undefined> {
   return Object.fromEntries(grants.map(({ grant: { id }, failed, rule }) => [id, rule ?? failed]));
 }
 
@@ -58,7 +58,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     });
   });
 
-  test("an act that is denied names every grant that was looked at and the first condition it fails", async () => {
+  test("an act that is denied names every grant that was read and the first condition it fails", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const [first] = grant("any").capabilities;
@@ -87,7 +87,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     await adminApi.stores.usage.consume(namespaceId, "spent", 1);
     const explained = await explain(adminApi, { namespaceId, ...act });
     expect(explained.decision).toEqual({ allowed: false, reasonCode: "delegation_chain_invalid" });
-    expect(looksOf(explained)).toEqual({
+    expect(failuresOf(explained)).toEqual({
       "another-action": "action",
       "another-path": "path",
       "another-purpose": "purpose",
@@ -113,7 +113,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     const namespaceId = newTenant();
     await adminApi.stores.grants.issue(grant("grant-1", { namespaceId }));
     const explained = await explain(adminApi, { namespaceId, ...act });
-    expect([explained.decision.reasonCode, explained.policy, looksOf(explained)]).toEqual([
+    expect([explained.decision.reasonCode, explained.policy, failuresOf(explained)]).toEqual([
       "host_policy_denied",
       "denied",
       { "grant-1": "host_policy_denied" },
@@ -130,7 +130,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     expect(await adminApi.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
   });
 
-  describe("at another moment", () => {
+  describe("at another instant", () => {
     const [before, between, after] = ["2026-01-01T10:30:00Z", "2026-01-01T11:30:00Z", "2026-01-01T13:00:00Z"];
     const rows: { name: string; held: Partial<Grant>; isRevoked?: boolean; allowed: [boolean, boolean, boolean] }[] = [
       {
@@ -194,7 +194,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
       expect(await explain(adminApi, { namespaceId, ...act, at: after })).toHaveProperty("suggestion");
     });
 
-    test("looking into the past takes no use and leaves no trace", async () => {
+    test("explaining the past takes no use and leaves no trace", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       await adminApi.stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
@@ -310,7 +310,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
       },
     ];
     for (const row of hopeless) {
-      test(`is never a new grant from somebody who does not own the place, when they ${row.name}`, async () => {
+      test(`is never a new grant from an operator who does not own the place, when they ${row.name}`, async () => {
         const adminApi = await office();
         const namespaceId = newTenant();
         for (const one of row.held) await adminApi.stores.grants.issue({ ...one, namespaceId });
@@ -437,7 +437,7 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     });
 
     const nothing: { name: string; traceId: string }[] = [
-      { name: "nobody knows", traceId: "trace-9" },
+      { name: "is unknown", traceId: "trace-9" },
       { name: "has allowed acts alone", traceId: "trace-2" },
       { name: "belongs to another tenant", traceId: "trace-3" },
       { name: "no column can hold as it is", traceId: "nul\0" },

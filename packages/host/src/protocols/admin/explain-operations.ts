@@ -9,14 +9,14 @@ import type { GrantSource } from "turnpike/kernel";
 import { z } from "zod";
 import type { AuditPlace } from "../../audit/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
-import type { AdminExplanation, AdminInput } from "../../management/index.ts";
+import type { AdminExplanation, AdminInput } from "../../admin-contract/index.ts";
 import { conflict, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { suggestGrant } from "./suggest-grant.ts";
 
 type Access = AdminExplanation["access"];
 type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
 
-/** The reasons for a denial that a further grant would remove. */
+/** The reasons for a denial that another grant would remove. */
 const lacksGrant: ReadonlySet<string> = new Set(["no_matching_grant", "grant_exhausted", "delegation_chain_invalid"]);
 
 /** Why acts are allowed or denied. */
@@ -39,7 +39,7 @@ export function explainOperations(services: AdminServices): AdminOperations<"exp
   };
 }
 
-/** Explains an act as of a moment: now unless given. */
+/** Explains an act as of an instant: now unless given. */
 async function explainAct(
   services: AdminServices,
   access: Access,
@@ -51,32 +51,32 @@ async function explainAct(
   const now = at ?? present;
   const isPast = isBefore(now, present);
   const context: AccessContext = { ...access, now, traceId: crypto.randomUUID(), enabledToolNamespaces: [] };
-  // What was revoked is revoked now and at every moment to come, whatever the clock said that revoked it.
+  // A revoked grant is revoked now and at every later instant, whatever the clock of the revoking host said.
   const kernel = isPast ? services.readOnlyKernel(grantsOfThePast(grants)) : services.kernel;
   const { decision, policy, grants: considered } = await kernel.explain(context, request);
   const ids = considered.map(({ grantId }) => grantId);
-  const found = await grants.findAllKept(access.namespaceId, ids);
+  const found = await grants.findAllStored(access.namespaceId, ids);
   const shown = considered.flatMap(({ grantId, failed, chain }) => {
     const grant = found.get(grantId);
     if (grant === undefined) return [];
     return [{ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) }];
   });
-  // A grant of "*" would allow every action, not only this one; and none allows what was denied before it was issued.
+  // A grant of "*" would allow every action, not only this one. And no new grant allows an act of the past.
   const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*" && !isPast;
   const advice = isGrantable && (await suggestGrant(services, access, request));
   return { decision, access, request, policy, grants: shown, ...advice };
 }
 
-/** Grants as they were at a moment before now: one that was revoked since then counts. */
-function grantsOfThePast({ loadKept, findKept }: GrantStore): GrantSource<readonly Grant[]> {
-  return { load: loadKept, find: findKept };
+/** Grants as they were at an earlier instant: one that was revoked since then still counts. */
+function grantsOfThePast({ loadStored, findStored }: GrantStore): GrantSource<readonly Grant[]> {
+  return { load: loadStored, find: findStored };
 }
 
 const RecordedGrantsSchema = z.object({
   grants: z.array(z.object({ grantId: z.string(), failed: z.string().optional(), rule: z.string().optional() })),
 });
 
-/** Explains a denial that had no decision from what the trail recorded: the grants considered then, as they are now. */
+/** Explains a denial without a decision from the audit log: with the grants that were considered then, as they are now. */
 async function explainRecorded(
   { stores: { grants } }: AdminServices,
   access: Access,
@@ -86,7 +86,7 @@ async function explainRecorded(
   const { data } = RecordedGrantsSchema.safeParse(metadata);
   const shown: AdminExplanation["grants"] = [];
   for (const { grantId, failed, rule } of data?.grants ?? []) {
-    const grant = await grants.findKept(access.namespaceId, grantId);
+    const grant = await grants.findStored(access.namespaceId, grantId);
     if (grant !== undefined) shown.push({ grant, ...(failed && { failed }), ...(rule && { rule }) });
   }
   return { decision: { allowed: false, reasonCode }, access, policy: "not-asked", grants: shown };
@@ -96,7 +96,7 @@ function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpos
   return { namespaceId, actor, owner, authority, purpose };
 }
 
-/** The last denial of a trace. Its decision is preferred, which says more than the outcome; a hidden tool has none. */
+/** The last denial of a trace. Its decision is preferred, because it says more than the outcome. A hidden tool has none. */
 async function lastDenial(
   { stores: { audit } }: AdminServices,
   { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
@@ -111,7 +111,7 @@ async function lastDenial(
     before = downTo;
   } while (events.length === 0 && before !== undefined);
   const [latest] = events;
-  if (latest === undefined) throw notFound("denial on the trail of this trace");
+  if (latest === undefined) throw notFound("denial of this trace in the audit log");
   // The caller chooses the trace id, so the denials of two principals in one trace must not be mixed up.
   if (new Set(events.map((event) => principalKey(event.actor))).size > 1)
     throw conflict("/actor: several principals were denied in this trace. Name one.");

@@ -79,7 +79,7 @@ const rows: Row[] = [
     rule: "parent_inactive",
   },
   {
-    name: "whose parent somebody else holds",
+    name: "whose parent another actor holds",
     above: [{ ...parent, subject: bob }],
     rule: "parent_not_held",
     derive: "none",
@@ -255,7 +255,7 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
         const purpose = one.constraints.purposes?.[0] ?? "support";
         const asked = context({ namespaceId, ...who, purpose, now: adminApi.time.now });
         const { decision } = await kernel.explain(asked, { resource, action: action === "*" ? "read" : action });
-        // One that needs a person's yes is live: it carries the act once somebody said it.
+        // One that needs an approval is live: it carries the act once it is approved.
         const isUsable = decision.allowed || decision.reasonCode === "approval_required";
         expect([one, state === "live"]).toEqual([one, isUsable]);
       }

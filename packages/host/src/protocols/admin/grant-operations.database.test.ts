@@ -41,7 +41,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("a grant is kept as it was sent, and counts from the next call on", async () => {
+  test("a grant is stored as it was sent, and counts from the next call on", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const asked = { action: "read", resource: { namespace: "files", path: ["notes"] } };
@@ -208,7 +208,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       };
       expect(await ids({ parent: "root" })).toEqual(["c1", "c2", "c3"]);
       expect(await ids({ parent: "root", subject: "agent:helper" })).toEqual(["c1", "c2", "c3"]);
-      expect(await ids({ parent: "root", subject: "agent:nobody" })).toEqual([]);
+      expect(await ids({ parent: "root", subject: "agent:unknown" })).toEqual([]);
       expect(await ids({ parent: "other" })).toEqual([]);
     });
 
@@ -295,7 +295,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       { name: "a resource", query: { resource: "mail" } },
       { name: "both principals", query: { subject: "agent:assistant", issuer: "human:bob" } },
     ]) {
-      test(`by ${name} goes on behind each thousand grants that it looked at, and misses none`, async () => {
+      test(`by ${name} continues behind each thousand grants that it read, and misses none`, async () => {
         const { db } = await open();
         const adminApi = await office();
         const namespaceId = newTenant();
@@ -317,7 +317,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       });
     }
 
-    test("goes on after a grant that was revoked between two pages", async () => {
+    test("continues after a grant that was revoked between two pages", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       await issueAll(adminApi, namespaceId, [grant("a"), grant("b"), grant("c"), grant("d")]);
@@ -447,7 +447,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       });
     }
 
-    test("the sixteenth parent is the last that a grant may stand on", async () => {
+    test("the sixteenth parent is the last that a grant may depend on", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const ids = Array.from({ length: 17 }, (_, place) => `link-${place}`);
@@ -593,7 +593,7 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/revoke", sent);
       expect([status, body.error.code]).toEqual([409, "conflict"]);
       expect(body.error.message).toContain("2026-01-01T12:00:00.000Z");
-      expect((await adminApi.stores.grants.findKept(namespaceId, "grant-1"))?.revokedAt).toBe(officeTime);
+      expect((await adminApi.stores.grants.findStored(namespaceId, "grant-1"))?.revokedAt).toBe(officeTime);
       expect((await changesIn(adminApi, namespaceId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
         ["allowed", undefined],
         ["succeeded", undefined],

@@ -1,27 +1,26 @@
 import { samePrincipal, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
 import type { AdmittedOperator } from "../../access/index.ts";
-import { columnText } from "../../base/index.ts";
-import { GrantIdTakenError } from "../../grants/index.ts";
-import type { AdminInput, GrantEntry } from "../../management/index.ts";
+import { columnText } from "../../shared/index.ts";
+import type { AdminInput, ClosedEscalation, GrantEntry } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { recordClosed } from "./escalation-operations.ts";
+import { issueRefusal, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
 import { invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Issuing, deriving, listing and revoking grants. */
 export function grantOperations(
   services: AdminServices,
 ): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
-  const { stores, clock } = services;
+  const { stores, clock, wakeTurns } = services;
   const { grants } = stores;
   const issue = async (grant: Grant, { id }: AdmittedOperator): Promise<Grant> => {
     try {
       await grants.issue(grant, id);
       return grant;
     } catch (error) {
-      if (error instanceof GrantIdTakenError) throw idTaken();
-      throw error;
+      throw issueRefusal(error);
     }
   };
   return {
@@ -46,7 +45,7 @@ export function grantOperations(
     listGrants: acrossTenants(services, "grants", async (input: AdminInput<"listGrants"> & { namespaceId: string }) => {
       const { namespaceId, id, subject, issuer, state, resource, parent, cursor, limit } = input;
       const found: GrantEntry[] = [];
-      // One of them has an index that lists; of its grants, the others are looked at one by one.
+      // One filter is answered by an index. The other filters are checked on each of its grants.
       const indexed = parent !== undefined ? { parent } : subject === undefined ? { issuer } : { subject };
       const isWanted = (grant: Grant): boolean =>
         (subject === undefined || samePrincipal(grant.subject, subject)) &&
@@ -54,7 +53,7 @@ export function grantOperations(
         (parent === undefined || grant.parentId === parent) &&
         (resource === undefined || isOver(grant, resource));
       if (id !== undefined) {
-        const grant = await grants.findKept(namespaceId, id);
+        const grant = await grants.findStored(namespaceId, id);
         const checked = await checkGrants(stores, grant && isWanted(grant) ? [grant] : [], clock().toISOString());
         return { grants: checked.map(entryOf).filter((entry) => state === undefined || entry.state === state) };
       }
@@ -78,21 +77,28 @@ export function grantOperations(
       return { grants: found, ...(after !== undefined && { cursor: after }) };
     }),
     async revokeGrant({ namespaceId, id }, operator) {
-      const grant = await grants.findKept(namespaceId, id);
+      const grant = await grants.findStored(namespaceId, id);
       if (grant === undefined) throw notFound("grant of this id in this tenant");
       return operator.change(changeOf("grant.revoke", grant), async () => {
-        if (!(await grants.revoke(namespaceId, id, clock().toISOString()))) throw revokedBefore(grant);
+        let closed: readonly ClosedEscalation[] = [];
+        const isRevoked = await grants.revoke(namespaceId, id, clock().toISOString(), (_transaction, ended) => {
+          closed = ended;
+          return Promise.resolve();
+        });
+        if (!isRevoked) throw revokedBefore(grant);
+        await recordClosed(operator, closed, wakeTurns);
         return { revoked: id, ...(await nameDescendants(grants, grant)) };
       });
     },
   };
 }
 
-function changeOf(action: AdminChange, { namespaceId, id, subject, parentId }: Grant) {
+/** What the audit log says of a change of a grant. */
+export function changeOf(action: AdminChange, { namespaceId, id, subject, parentId }: Grant) {
   return { namespaceId, action, grantId: id, receiver: subject, ...(parentId && { metadata: { parentId } }) };
 }
 
-/** How many grants one page looks at, so that it takes little time however few fit; and how many of them at once. */
+/** How many grants one page reads, so that it is quick even if few match; and how many of them at once. */
 const [maxScanned, scannedAtOnce] = [1000, 500];
 
 type AdminChange = "grant.create" | "grant.derive" | "grant.revoke";

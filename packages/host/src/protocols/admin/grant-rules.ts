@@ -2,7 +2,8 @@ import type { ServiceHttpError } from "turnpike/http";
 import type { Grant } from "turnpike/contracts";
 import { permitPrefix } from "../../ledger/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { conflict, invalid, isBefore, type AdminServices, type AdminStores } from "./admin-services.ts";
+import { GrantIdTakenError, MakerRevokedError } from "../../grants/index.ts";
+import { conflict, forbidden, invalid, isBefore, type AdminServices, type AdminStores } from "./admin-services.ts";
 
 /** Refuses an id under which uses would be counted as a permit's. */
 export function requireOwnId({ id }: Grant, place = ""): void {
@@ -12,7 +13,7 @@ export function requireOwnId({ id }: Grant, place = ""): void {
     );
 }
 
-/** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid: nobody could ever use it. */
+/** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid, which could never be used. */
 export async function requireUsable({ stores, clock }: AdminServices, grant: Grant): Promise<void> {
   requireOwnId(grant);
   const now = clock().toISOString();
@@ -33,6 +34,13 @@ export function requireChain(checked: CheckedGrant | undefined, place = ""): voi
 /** 409: a grant of this id was issued before. */
 export function idTaken(place = ""): ServiceHttpError {
   return conflict(`${place}/id: expected an id that no grant of this tenant has.`);
+}
+
+/** The refusal for a grant that could not be issued. Any other error is returned as it is. */
+export function issueRefusal(error: unknown, place = ""): unknown {
+  if (error instanceof GrantIdTakenError) return idTaken(place);
+  if (error instanceof MakerRevokedError) return forbidden("Your credential was revoked before this was done.");
+  return error;
 }
 
 /** 409: there is nothing left to revoke. */

@@ -41,7 +41,7 @@ describe.each(databaseKinds)("the tools of MCP servers for operators on %s", (ki
     expect(await states()).toEqual(["echo new"]);
     expect((await accept(await review())).status).toBe(200);
     expect(await states()).toEqual(["echo pinned"]);
-    list({ ...echo, description: "Tells\u202e everybody." }, { ...echo, name: "more" });
+    list({ ...echo, description: "Tells\u202e all users." }, { ...echo, name: "more" });
     expect(await states()).toEqual(["echo changed", "more new"]);
     const { body } = await get<Shown>(`${path}/notes/review`);
     expect(body).toMatchObject({ server: "notes", isAvailable: true });
@@ -51,13 +51,13 @@ describe.each(databaseKinds)("the tools of MCP servers for operators on %s", (ki
       hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       acceptedAt: expect.stringMatching(/Z$/) as string,
       acceptedBy: "human:oona",
-      differences: [{ path: ["description"], before: "Says it again.", after: "Tells\u202e everybody." }],
+      differences: [{ path: ["description"], before: "Says it again.", after: "Tells\u202e all users." }],
     });
     list();
     expect(await states()).toEqual(["echo gone"]);
   });
 
-  test("are accepted as they were shown, by whom is on the trail with the hashes", async () => {
+  test("are accepted as they were shown, by whom is in the audit log with the hashes", async () => {
     const { office, review, accept, stores } = await open(await openFresh(kind));
     const [shown] = await review();
     expect(await accept(shown ? [shown] : [])).toMatchObject({ status: 200, body: { accepted: ["echo"] } });

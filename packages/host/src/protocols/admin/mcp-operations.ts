@@ -1,6 +1,6 @@
 import { principalKey } from "turnpike/contracts";
-import type { McpReview, McpServer } from "../../management/index.ts";
-import { operatorsTenant } from "../../management/index.ts";
+import type { McpReview, McpServer } from "../../admin-contract/index.ts";
+import { operatorsTenant } from "../../admin-contract/index.ts";
 import { differencesOf, type ReviewedTool, type ServerReview } from "../../mcp-servers/index.ts";
 import { conflict, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
@@ -31,7 +31,18 @@ const changedMeanwhile =
   "Nothing was accepted: a tool is not what was shown any more, or was accepted before. Review the server again.";
 
 function serverOf({ tools, ...server }: ServerReview): McpServer {
-  return { ...server, tools: tools.map((tool) => ({ tool: tool.tool, state: tool.state, ...partsOf(tool) })) };
+  return {
+    ...server,
+    tools: tools.map((tool) => {
+      const withdrawnAt = tool.state === "changed" ? tool.pin?.withdrawnAt : undefined;
+      return {
+        tool: tool.tool,
+        state: tool.state,
+        ...partsOf(tool),
+        ...(withdrawnAt !== undefined && { withdrawnAt }),
+      };
+    }),
+  };
 }
 
 function reviewOf({ tools, ...server }: ServerReview): McpReview {

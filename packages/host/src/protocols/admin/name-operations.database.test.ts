@@ -3,7 +3,7 @@ import { databaseKinds, newTenant, sharedDatabase } from "../../../test/database
 import { openOffice, type Office } from "../../../test/office.ts";
 import { bobAs } from "../../../test/operators.ts";
 import { grant } from "../../../test/records.ts";
-import type { AdminOutput } from "../../management/index.ts";
+import type { AdminOutput } from "../../admin-contract/index.ts";
 
 type Names = AdminOutput<"readNames">;
 
@@ -47,7 +47,7 @@ describe.each(databaseKinds)("the names that mean something, on %s", (kind) => {
     ).not.toContain("invoices");
   });
 
-  test("of a tenant that nothing knows, the nearest is told to operators of all tenants, and to nobody else", async () => {
+  test("of a tenant that nothing knows, the nearest is told to operators of all tenants alone", async () => {
     const office = await openOffice(await open());
     const tenant = newTenant();
     await office.stores.grants.issue(grant("g", { namespaceId: tenant }));

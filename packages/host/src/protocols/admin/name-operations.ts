@@ -1,11 +1,11 @@
-import { nearestName } from "../../base/index.ts";
-import { operatorsTenant } from "../../management/index.ts";
+import { nearestName } from "../../shared/index.ts";
+import { operatorsTenant } from "../../admin-contract/index.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 
-/** How many grants of the tenant, and how many tenants, are looked at. This is for hints, which may miss something. */
-const [lookedGrants, lookedTenants] = [1000, 1000];
+/** How many grants of the tenant, and how many tenants, are read. This is for hints, which may be incomplete. */
+const [maxGrants, maxTenants] = [1000, 1000];
 
-/** The names that mean something here, so that what is probably a typing mistake can be told. */
+/** The names that exist here, so that clients can point out probable typing mistakes. */
 export function nameOperations({
   stores,
   toolNamespaces,
@@ -17,10 +17,10 @@ export function nameOperations({
       const isLiving = (await audit.isKnown(namespaceId)) && !(await tenants.isDeleted(namespaceId));
       const isKnown = isLiving || namespaceId === operatorsTenant;
       const isOfAll = operator.tenant === undefined;
-      const others = isKnown || !isOfAll ? [] : (await tenants.listLiving(undefined, lookedTenants)).names;
+      const others = isKnown || !isOfAll ? [] : (await tenants.listLiving(undefined, maxTenants)).names;
       const nearest = nearestName(namespaceId, others);
-      // What somebody granted before is known as well: other programs may ask about it.
-      const granted = await grants.list(namespaceId, { limit: lookedGrants });
+      // Namespaces of existing grants are known as well, because other programs may ask about them.
+      const granted = await grants.list(namespaceId, { limit: maxGrants });
       const actions = new Map(
         resourceActions(namespaceId).map(({ namespace, actions: known }) => [namespace, new Set(known)]),
       );

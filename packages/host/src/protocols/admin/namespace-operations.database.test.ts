@@ -21,7 +21,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("nothing is on for an actor that nobody switched anything on for, and all there is is shown", async () => {
+  test("nothing is on for an actor that has no settings, and all there is is shown", async () => {
     const namespaceId = newTenant();
     expect(await read(await office(), namespaceId)).toEqual({
       namespaceId,
@@ -32,7 +32,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
     });
   });
 
-  test("a change is in force for the next look of that actor in that tenant, and for nobody else", async () => {
+  test("a change is in force for the next read by that actor in that tenant, and for no one else", async () => {
     const adminApi = await office();
     const [tenant, other] = [newTenant(), newTenant()];
     const update = { enable: ["service", "files", "calendar"] };
@@ -62,7 +62,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
     expect(same.body).toEqual(body);
   });
 
-  test("the trail says what was switched and for whom", async () => {
+  test("the audit log says what was switched and for whom", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const update = { enable: ["files"], disable: ["service"] };
@@ -84,7 +84,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
       expect((await adminApi.post<Settings>(path, next)).body.enabled).toEqual(["files", "service"]);
     });
 
-    test("is refused once somebody changed something, and changes nothing", async () => {
+    test("is refused once something else was changed, and changes nothing", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       const sent = { namespaceId, actor: assistant };
@@ -98,7 +98,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
       expect((await changesIn(adminApi, namespaceId)).at(-1)).toMatchObject({ outcome: "failed", reason: "conflict" });
     });
 
-    test("is refused when that is the version of another actor or of nobody", async () => {
+    test("is refused when that is the version of another actor or of none", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
       await adminApi.post(path, { namespaceId, actor: alice, update: { enable: ["mail"] } });
@@ -146,7 +146,7 @@ describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
   });
 
-  test("actors and names with characters that no column can hold as they are are kept as they are", async () => {
+  test("actors and names with characters that no column can hold as they are are stored unchanged", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     const actor = { kind: "agent", agentId: "nul\0" };

@@ -1,7 +1,7 @@
 import { principalKey, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
-import { columnText, sha256 } from "../../base/index.ts";
-import type { AdminInput, Settings } from "../../management/index.ts";
+import { columnText, sha256 } from "../../shared/index.ts";
+import type { AdminInput, Settings } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import { conflict, invalid, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
@@ -36,7 +36,7 @@ export function namespaceOperations(
         const isExpected = expectedVersion === undefined || expectedVersion === versionOf(before);
         const expected = expectedVersion === undefined ? undefined : before;
         const enabled = isExpected ? await change(namespaceId, actor, update, expected) : undefined;
-        if (enabled === undefined) throw conflict("/expectedVersion: somebody changed these settings since.");
+        if (enabled === undefined) throw conflict("/expectedVersion: these settings were changed since.");
         return shown(namespaceId, actor, enabled);
       });
     },

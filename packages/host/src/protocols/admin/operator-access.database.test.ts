@@ -34,7 +34,7 @@ describe.each(databaseKinds)("operators with a role on %s", (kind) => {
     expect(await statusOf(sendAs(adminApi, token, credentials, made))).toBe(201);
   });
 
-  test("an operator that is made has the role and the tenant that it was made with, which the trail says", async () => {
+  test("an operator that is made has the role and the tenant that it was made with, which the audit log says", async () => {
     const adminApi = await office();
     const tenant = newTenant();
     const { body } = await adminApi.post<Made>(credentials, {
@@ -56,7 +56,7 @@ describe.each(databaseKinds)("operators with a role on %s", (kind) => {
     { name: "a role without being an operator", access: { ...access, role: "auditor" }, place: "/access/role" },
     { name: "a tenant without being an operator", access: { ...access, tenant: "acme" }, place: "/access/tenant" },
     { name: "a role and `admin`: false", access: { ...access, admin: false, role: "admin" }, place: "/access/role" },
-    { name: "a role that nobody knows", access: { ...bobAs("admin"), role: "owner" }, place: "/access/role" },
+    { name: "an unknown role", access: { ...bobAs("admin"), role: "owner" }, place: "/access/role" },
     { name: "the operators' own tenant", access: bobAs("admin", "operators"), place: "/access/tenant" },
   ]) {
     test(`no credential is made that has ${row.name}`, async () => {
@@ -73,7 +73,7 @@ describe.each(databaseKinds)("operators with a role on %s", (kind) => {
     expect(await statusOf(auditor.send(credentials, { nonsense: true }))).toEqual(denied);
   });
 
-  test("a change by an operator of one tenant is on its trail with their name", async () => {
+  test("a change by an operator of one tenant is in its audit log with their name", async () => {
     const adminApi = await office();
     const tenant = newTenant();
     const { id, send } = await enterAs(adminApi, "admin", tenant);
@@ -174,7 +174,7 @@ describe.each(databaseKinds)("operators with a role on %s", (kind) => {
   });
 
   describe("rotating", () => {
-    test("gives another token, shown once, and the one before is nobody's from the next call on", async () => {
+    test("gives another token, shown once, and the one before admits no one from the next call on", async () => {
       const adminApi = await office();
       const tenant = newTenant();
       const made = await adminApi.stores.credentials.create({ namespaceId: tenant, access });
@@ -235,7 +235,7 @@ test("of the last two admins of all tenants, who revoke each other at once on tw
   }
 });
 
-test("a token that was rotated through one host is nobody's on the next call on another", async () => {
+test("a token that was rotated through one host admits no one on the next call on another", async () => {
   const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
   if (here === undefined || there === undefined) throw new Error("There are two hosts.");
   const { id, token, send } = await enterAs(here, "auditor");

@@ -12,7 +12,7 @@ import {
 import { bobAs } from "../../../test/operators.ts";
 import { access, auditEvent, grant } from "../../../test/records.ts";
 import { beginTurn, turnToBegin } from "../../../test/turn-journals.ts";
-import type { AdminOutput, OperatorRole } from "../../management/index.ts";
+import type { AdminOutput, OperatorRole } from "../../admin-contract/index.ts";
 
 type Tenants = AdminOutput<"listTenants">;
 
@@ -32,20 +32,20 @@ describe.each(databaseKinds)("the overview on %s", (kind) => {
   const open = sharedDatabase(kind);
 
   describe("tenants", () => {
-    test("are those with a credential, a grant or a trail; not the operators' own, nor deleted ones", async () => {
+    test("are those with a credential, a grant or an audit log; not the operators' own, nor deleted ones", async () => {
       const office = await openOffice(await openFresh(kind));
       const { stores, get } = office;
       await stores.credentials.create({ namespaceId: "with-credential", access });
       await stores.grants.issue(grant("g", { namespaceId: "with-grant" }));
-      await stores.audit.record(auditEvent("e", { namespaceId: "with-trail" }));
+      await stores.audit.record(auditEvent("e", { namespaceId: "with-audit-log" }));
       await stores.grants.issue(grant("g", { namespaceId: "deleted" }));
       await stores.tenants.begin("deleted", { actor: access.owner, operator: "o", at: officeTime });
       const { body } = await get<Tenants>("/admin/v1/tenants");
-      const names = ["acme", "with-credential", "with-grant", "with-trail"];
+      const names = ["acme", "with-audit-log", "with-credential", "with-grant"];
       expect(body).toEqual({ tenants: names.map((namespaceId) => ({ namespaceId, waiting: 0 })) });
       const pages = await readPages<Tenants>(office, "/admin/v1/tenants", { limit: 2 });
       expect(pages.flatMap(({ tenants }) => tenants.map(({ namespaceId }) => namespaceId))).toEqual(names);
-      for (const namespaceId of ["deleted", "operators", "nobody"])
+      for (const namespaceId of ["deleted", "operators", "unknown"])
         expect((await get("/admin/v1/tenants", { namespaceId })).body).toEqual({ tenants: [] });
     });
 

@@ -1,5 +1,5 @@
-import { version } from "../../base/index.ts";
-import { operatorsTenant } from "../../management/index.ts";
+import { version } from "../../shared/index.ts";
+import { operatorsTenant } from "../../admin-contract/index.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 
 type OverviewRoute = "listTenants" | "readActivity" | "listHosts" | "readAuditHeads";

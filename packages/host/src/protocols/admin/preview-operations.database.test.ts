@@ -44,7 +44,7 @@ async function preview({ post }: Office, body: object): Promise<Previewed> {
 
 const diary: Capability = { resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" };
 
-/** Has the kernel decide about reading a place, which puts the decision on the trail. */
+/** Has the kernel decide about reading a place, which puts the decision in the audit log. */
 async function decide({ kernel }: Office, namespaceId: string, place: string[], changes: object = {}): Promise<void> {
   const request = { action: "read", resource: { namespace: "files", path: place } };
   await kernel.authorize(context({ namespaceId, now: officeTime, ...changes }), request);
@@ -229,7 +229,7 @@ describe.each(databaseKinds)("previews of changes of grants on %s", (kind) => {
     expect(acts.map(({ last: { id } }) => id)).toEqual(["file-4", "file-3", "file-2"]);
   });
 
-  test("what there is no time for, or cannot be decided now, is not counted as looked at", async () => {
+  test("what there is no time for, or cannot be decided now, is not counted", async () => {
     const office = await openOffice(await open());
     const namespaceId = newTenant();
     const { stores } = office;
@@ -249,7 +249,7 @@ describe.each(databaseKinds)("previews of changes of grants on %s", (kind) => {
     expect([await looked(60_000, false), await looked(0, false), await looked(60_000, true)]).toEqual([1, 0, 0]);
   });
 
-  test("an act is decided at the moment of the preview, not at its own", async () => {
+  test("an act is decided at the instant of the preview, not at its own", async () => {
     const office = await openOffice(await open());
     const namespaceId = newTenant();
     await office.stores.grants.issue(

@@ -1,9 +1,9 @@
 import { ServiceHttpError } from "turnpike/http";
 import type { Grant } from "turnpike/contracts";
 import type { Kernel } from "turnpike/kernel";
-import { deepFreeze, mapInSlices } from "../../base/index.ts";
+import { deepFreeze, mapInSlices } from "../../shared/index.ts";
 import { readOnce, withChange, type GrantChange } from "../../grants/index.ts";
-import type { AdminInput, AdminOutput } from "../../management/index.ts";
+import type { AdminInput, AdminOutput } from "../../admin-contract/index.ts";
 import { idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
 import { invalid, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { readRecentActs, type RecentAct } from "./recent-acts.ts";
@@ -12,7 +12,7 @@ import { requireNotBeingDeleted } from "./tenant-operations.ts";
 type Preview = AdminOutput<"previewGrant">;
 type Changed = Preview["changed"][number];
 
-/** How many decisions a change is held against, and for how long. */
+/** How many decisions a change is compared with, and for how long. */
 const limits = { decisions: 1000, ms: 5000 };
 
 /** The reasons for a denial that say nothing about the grants: something could not be read. */
@@ -33,17 +33,17 @@ export function previewOperations(
   const requireIssuable = async (draft: Grant): Promise<void> => {
     await requireNotBeingDeleted(services, draft.namespaceId);
     await requireUsable(services, draft);
-    if ((await stores.grants.findKept(draft.namespaceId, draft.id)) !== undefined) throw idTaken();
+    if ((await stores.grants.findStored(draft.namespaceId, draft.id)) !== undefined) throw idTaken();
   };
   const changeOf = async (input: AdminInput<"previewGrant">): Promise<Outlook> => {
     const { namespaceId, draft, revoke = "" } = input;
     if (draft !== undefined) {
-      // INVARIANT: nothing of another tenant is looked at, of which this operator may know nothing.
+      // INVARIANT: nothing of another tenant is read, because this operator may not know it.
       if (draft.namespaceId !== namespaceId) throw invalid("/draft/namespaceId: expected the tenant of the request.");
       const problem = await problemOf(requireIssuable(draft));
       return { change: { issue: [deepFreeze(draft)] }, descendants: [], problem };
     }
-    const grant = await stores.grants.findKept(namespaceId, revoke);
+    const grant = await stores.grants.findStored(namespaceId, revoke);
     if (grant === undefined) throw notFound("grant of this id in this tenant");
     const isOver = grant.revokedAt !== undefined && !isBefore(clock().toISOString(), grant.revokedAt);
     const problem = isOver ? revokedBefore(grant).message : undefined;
@@ -88,8 +88,8 @@ async function problemOf(check: Promise<void>): Promise<string | undefined> {
 }
 
 /**
- * Decides each act twice, with the grants as they are and as they would be. Both decisions rest on grants that were read once,
- * so that nothing but the change makes a difference. When the time is over, older acts are left out.
+ * Decides each act twice, with the grants as they are and as they would be. Both decisions use grants that were read once, so
+ * that only the change makes a difference. When the time is over, older acts are left out.
  */
 async function holdAgainst(
   { stores, readOnlyKernel, clock }: AdminServices,
@@ -101,24 +101,24 @@ async function holdAgainst(
   const [before, after] = [readOnlyKernel(grants), readOnlyKernel(withChange(grants, change))];
   const now = clock().toISOString();
   const endsAt = performance.now() + ms;
-  const looked: RecentAct[] = [];
+  const decided: RecentAct[] = [];
   const compared = await mapInSlices(acts, async (act): Promise<Changed[]> => {
     if (performance.now() >= endsAt) return [];
     const verdicts = { before: await verdictOf(before, act, now), after: await verdictOf(after, act, now) };
-    // Of an act that nobody can decide now, nobody can say that it stays as it is.
+    // For an act that cannot be decided now, no change can be predicted.
     if (undecided.has(verdicts.before.reasonCode)) return [];
-    looked.push(act);
+    decided.push(act);
     return verdicts.before.reasonCode === verdicts.after.reasonCode ? [] : [{ ...changedOf(act), ...verdicts }];
   });
-  const times = looked.map(({ since }) => since).toSorted();
+  const times = decided.map(({ since }) => since).toSorted();
   return {
-    looked: looked.reduce((sum, { count }) => sum + count, 0),
+    looked: decided.reduce((sum, { count }) => sum + count, 0),
     ...(times[0] !== undefined && { since: times[0] }),
     changed: compared.flat(),
   };
 }
 
-/** How an act is decided, which is recorded nowhere and takes no use. */
+/** Decides an act without recording it or counting a use. */
 async function verdictOf(
   kernel: Pick<Kernel, "authorize">,
   { actor, authority, owner, purpose, request, last }: RecentAct,

@@ -33,7 +33,7 @@ const constraints = fc.oneof(
   { weight: 1, arbitrary: anyConstraints },
 );
 
-/** A grant of a small world; one with a parent is mostly passed on by whoever holds that. */
+/** A grant of a small world; one with a parent is mostly passed on by the actor who holds that. */
 const term = fc.record({
   subject: principal,
   issuer: principal,

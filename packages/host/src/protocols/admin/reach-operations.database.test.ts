@@ -3,7 +3,7 @@ import type { Capability, Grant, PrincipalRef } from "turnpike/contracts";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
 import { bob, officeTime, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
 import { access, alice, assistant, grant } from "../../../test/records.ts";
-import type { AdminOutput } from "../../management/index.ts";
+import type { AdminOutput } from "../../admin-contract/index.ts";
 import type { Database } from "../../storage/index.ts";
 
 type Principals = AdminOutput<"listPrincipals">;
@@ -33,7 +33,7 @@ const outdated: { name: string; held: Grant[]; isSpent?: boolean; isRevoked?: bo
   { name: "is used up", held: [grant("g", { constraints: { maxUses: 1 } })], isSpent: true },
   { name: "has no parent", held: [grant("g", { parentId: "nowhere" })] },
   {
-    name: "stands on a parent that expired",
+    name: "depends on a parent that expired",
     held: [
       grant("g", { parentId: "p" }),
       grant("p", { subject: alice, issuer: bob, constraints: { delegationDepth: 1, expiresAt: officeTime } }),
@@ -151,7 +151,7 @@ describe.each(databaseKinds)("who can do what on %s", (kind) => {
       expect(await read({ owner: "human:alice" })).toEqual([needsYes, own]);
       expect(await read({ authority: "human:bob" })).toEqual([ofBob, needsYes]);
       expect(await read({ actor: "agent:helper" })).toEqual([{ ...notes, grantIds: ["other"] }]);
-      expect(await read({ actor: "human:nobody" })).toEqual([]);
+      expect(await read({ actor: "human:unknown" })).toEqual([]);
     });
 
     for (const row of outdated) {
@@ -178,7 +178,7 @@ describe.each(databaseKinds)("who can do what on %s", (kind) => {
       ]);
     });
 
-    test("is not recorded, takes no use, and is nobody else's tenant's", async () => {
+    test("is not recorded, takes no use, and reaches no other tenant", async () => {
       const { stores, get } = await office();
       const [namespaceId, other] = [newTenant(), newTenant()];
       await stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
@@ -266,7 +266,7 @@ describe.each(databaseKinds)("who can do what on %s", (kind) => {
       });
     }
 
-    test("keeps owners and what needs approval apart", async () => {
+    test("separates owners and what needs approval", async () => {
       const { stores, get } = await office();
       const namespaceId = newTenant();
       const capabilities = [capability(), capability({}, bob), capability({ actions: ["write"], approval: "each" })];
@@ -320,7 +320,7 @@ describe.each(databaseKinds)("who can do what on %s", (kind) => {
       ]);
     });
 
-    test("looks at so many grants a page, and goes on behind them", async () => {
+    test("reads so many grants a page, and continues behind them", async () => {
       const place = await office();
       const namespaceId = newTenant();
       await issueMany(await open(), namespaceId, 2100);

@@ -1,29 +1,29 @@
 import { principalKey, type Grant } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import { coverageOf, type ReachScope } from "turnpike/kernel";
-import { columnText } from "../../base/index.ts";
-import type { AdminInput, AdminOutput } from "../../management/index.ts";
+import { columnText } from "../../shared/index.ts";
+import type { AdminInput, AdminOutput } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import { checkGrants } from "./check-grants.ts";
 import { invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type Reacher = AdminOutput<"listReachers">["reachers"][number];
 
-/** How many principals a page looks at when it searches, and how many grants, some of them at once, when it finds who reaches. */
+/** How many principals a searching page reads, how many grants a page of reachers reads, and how many of those at once. */
 const [searchedPrincipals, scannedGrants, scannedAtOnce] = [1000, 2000, 500];
 
-/** Who can do what. Nothing of this is recorded: nobody has acted. */
+/** Who can do what. Nothing of this is recorded, because no act happened. */
 export function reachOperations(
   services: AdminServices,
 ): AdminOperations<"listPrincipals" | "readReach" | "listReachers"> {
   const { stores, kernel, clock } = services;
   type ListInput = AdminInput<"listPrincipals"> & { namespaceId: string };
   const { grants, principals } = stores;
-  /** Those of some grants that count now, each with the grants above it. */
+  /** Which of these grants are valid now, each with its parents. */
   const liveGrants = async (namespaceId: string, some: readonly Grant[]) => {
     const checked = await checkGrants(stores, some, clock().toISOString());
     const live = checked.filter(({ state }) => state === "live");
-    const parents = await grants.findAllKept(namespaceId, [...new Set(live.flatMap(({ chain }) => chain.parents))]);
+    const parents = await grants.findAllStored(namespaceId, [...new Set(live.flatMap(({ chain }) => chain.parents))]);
     return live.map(({ grant, chain }) => ({
       grant,
       chain: [grant, ...chain.parents.flatMap((id) => parents.get(id) ?? [])],
@@ -53,7 +53,7 @@ export function reachOperations(
         actor,
         ...(authority && { authority }),
         ...(owner && { owner }),
-        // A purpose that no grant can name: grants that name some do not count, and those for any purpose do.
+        // No grant can name this purpose, so only grants for any purpose count.
         purpose: purpose ?? crypto.randomUUID(),
         now: clock().toISOString(),
         traceId: crypto.randomUUID(),
@@ -71,7 +71,7 @@ export function reachOperations(
       const place = { ...resource, ...(owner && { owner }) };
       const found: Reacher[] = [];
       let bytes = 0;
-      /** Puts the ways of some grants on the page; the cursor of the first that has no room. */
+      /** Adds the reachers of some grants to the page. Returns the cursor of the first that has no room. */
       const fill = async (some: readonly Grant[], told = 0): Promise<string | undefined> => {
         for (let start = 0; start < some.length; start += checkedAtOnce) {
           for (const { grant, chain } of await liveGrants(namespaceId, some.slice(start, start + checkedAtOnce))) {
@@ -88,7 +88,7 @@ export function reachOperations(
       };
       const from = cursor === undefined ? undefined : readCursor(cursor);
       if (from?.told !== undefined) {
-        const begun = await grants.findKept(namespaceId, from.id);
+        const begun = await grants.findStored(namespaceId, from.id);
         const next = begun && (await fill([begun], from.told));
         if (next !== undefined) return { reachers: found, cursor: next };
       }
@@ -106,10 +106,10 @@ export function reachOperations(
   };
 }
 
-/** How many grants are checked at once, with those above them, and how many characters of them a page has. */
+/** How many grants are checked at once, with their parents, and how many characters of them a page has. */
 const [checkedAtOnce, maxBytes] = [25, 4_000_000];
 
-/** Where a page of reachers begins: behind a grant, or at it, when so many of its ways were told. */
+/** Where a page of reachers begins: behind a grant, or within it, after the `told` reachers that earlier pages had. */
 function readCursor(cursor: string): { id: string; told?: number } {
   const [, told, id] = /^(?:behind|at (\d{1,3})) (.+)$/s.exec(cursor) ?? [];
   if (id === undefined) throw invalid("/cursor: expected the cursor of the page before. Leave it out to begin anew.");

@@ -17,7 +17,7 @@ export interface RecentAct {
   count: number;
 }
 
-/** How many decisions are read at once, and in how many steps at most: a trail may have little else than other events. */
+/** How many decisions are read at once, and in how many steps at most: an audit log may consist mostly of other events. */
 const [readAtOnce, maxReads] = [250, 20];
 
 /** The distinct acts of a tenant's last decisions, those that were decided last first. */
@@ -30,7 +30,7 @@ export async function readRecentActs(
   let before: AuditPlace | undefined;
   let left = most;
   for (let reads = 0; reads < maxReads && left > 0; reads += 1) {
-    // Every decision is one of these, whatever it was about. What became of it is another event.
+    // Every decision has this type. The outcome of the act is another event.
     const decisions = { type: "authorization.checked", before };
     const downTo = await audit.findScanEnd(namespaceId, decisions);
     const limit = Math.min(readAtOnce, left);
@@ -42,7 +42,7 @@ export async function readRecentActs(
   return [...acts.values()];
 }
 
-/** False for a decision that was about nothing that could be decided again. */
+/** Adds a decision to its act. Returns false for a decision that cannot be repeated. */
 function addTo(acts: Map<string, RecentAct>, event: AuditEvent): boolean {
   const { actor, authority, owner, purpose, action, resource } = event;
   if (authority === undefined || action === undefined || resource === undefined) return false;

@@ -3,7 +3,11 @@ import { databaseKinds, newTenant, sharedDatabase } from "../../../test/database
 import { askIn, bob, openOffice, queryText, type Office, type Refusal } from "../../../test/office.ts";
 import { access, alice, auditEvent, grant } from "../../../test/records.ts";
 import { beginTurn, turnToBegin } from "../../../test/turn-journals.ts";
-import type { AdminOutput, Found, OperatorRole } from "../../management/index.ts";
+import type { AdmittedOperator } from "../../access/index.ts";
+import type { AdminOutput, Found, OperatorRole } from "../../admin-contract/index.ts";
+import { withBudget } from "../../shared/index.ts";
+import type { AdminServices } from "./admin-services.ts";
+import { searchOperations } from "./search-operations.ts";
 
 type Answer = AdminOutput<"search">;
 
@@ -26,7 +30,7 @@ describe.each(databaseKinds)("searching on %s", (kind) => {
       headers: { authorization: `Bearer ${token}` },
     });
     const response = await handler(request);
-    if (response === undefined) throw new Error("Nobody answers.");
+    if (response === undefined) throw new Error("There is no answer.");
     return { status: response.status, body: (await response.json()) as Answer & Refusal };
   };
 
@@ -160,6 +164,26 @@ describe.each(databaseKinds)("searching on %s", (kind) => {
     const { found } = (await findAs(place, { role: "reviewer" }, { namespaceId, text: escalationId })).body;
     expect(found.map((one) => one.kind)).toEqual(["escalation"]);
     expect((await findAs(place, { role: "auditor" }, { namespaceId, text: "blue" })).body.found).toHaveLength(7);
+  });
+
+  test("a search pauses between what it reads, and ends when its budget does", async () => {
+    const { stores } = await office();
+    const services = { stores, toolNames: () => Promise.resolve([]), clock: () => new Date() };
+    const { search } = searchOperations(services as unknown as AdminServices);
+    let slices = 0;
+    const findIn = (most: number) => {
+      slices = 0;
+      const nextSlice = async (): Promise<void> => {
+        slices += 1;
+        if (slices > most) throw new Error("It is over.");
+        return Promise.resolve();
+      };
+      const asked = { namespaceId: newTenant(), text: "blue", limit: 9 };
+      return withBudget({ nextSlice }, () => search(asked, { role: "auditor" } as AdmittedOperator, {} as never));
+    };
+    expect(await findIn(Infinity)).toEqual({ found: [] });
+    expect(slices).toBeGreaterThanOrEqual(7);
+    await expect(findIn(1)).rejects.toThrow("It is over.");
   });
 
   test("a text that no column stores, and one that is empty, are answered", async () => {

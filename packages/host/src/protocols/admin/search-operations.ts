@@ -1,24 +1,24 @@
 import { principalKey, type AuditEvent, type Grant, type ResourceRef } from "turnpike/contracts";
-import { columnText } from "../../base/index.ts";
+import { columnText, yieldToEventLoop } from "../../shared/index.ts";
 import type { AdmittedOperator } from "../../access/index.ts";
-import { adminRoutes, type AdminRouteName, type Found } from "../../management/index.ts";
+import { adminRoutes, type AdminRouteName, type Found } from "../../admin-contract/index.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 
-/** How many of each kind are looked at for a part of a name. A whole name is found by its index, however many there are. */
-const [lookedAt, lookedAtTurns, lookedAtEvents] = [500, 200, 300];
-/** One kind does not take the places of all others. */
+/** How many of each kind are read to find a part of a name. A whole name is found by its index, however many there are. */
+const [maxRead, maxTurns, maxEvents] = [500, 200, 300];
+/** One kind must not displace all others. */
 const mostOfKind = 10;
 
-/** What a source knows that fits, and whether it has more than it looked at. */
+/** What a source found, and whether it has more than it read. */
 interface Candidates {
   found: readonly Found[];
   isPartial?: boolean;
 }
 
 interface Source {
-  /** Whoever may not use this route is told nothing of what it reads. */
+  /** An operator who may not use this route finds nothing of this source. */
   needs: AdminRouteName;
-  /** What has this name as databases store it, and so many others. */
+  /** Finds what has this name, as databases store it, and reads some others. */
   read(namespaceId: string, name: string): Promise<Candidates>;
 }
 
@@ -29,8 +29,11 @@ export function searchOperations(services: AdminServices): AdminOperations<"sear
     async search({ namespaceId, text, limit }, operator) {
       const readable = sources.filter(({ needs }) => mayUse(operator, needs));
       const all: Candidates[] = [];
-      // One after the other: somebody who types takes one connection of the database at a time.
-      for (const { read } of readable) all.push(await read(namespaceId, columnText(text)));
+      // One after the other, so that a person who types takes one connection of the database at a time.
+      for (const { read } of readable) {
+        all.push(await read(namespaceId, columnText(text)));
+        await yieldToEventLoop();
+      }
       const fitting = all.flatMap(({ found }) => rank(found, text));
       const found = fitting.toSorted((one, other) => one.rank - other.rank).map(({ one }) => one);
       const isPartial = found.length > limit || all.some((candidates) => candidates.isPartial === true);
@@ -43,7 +46,7 @@ function mayUse({ role }: AdmittedOperator, name: AdminRouteName): boolean {
   return (adminRoutes[name].roles as readonly string[]).includes(role);
 }
 
-/** Those whose name has the text in it, each once, by how well it fits. */
+/** The found items whose name contains the text, each once, with how well it matches. */
 function rank(found: readonly Found[], text: string): { one: Found; rank: number }[] {
   const wanted = text.toLowerCase();
   const names = new Map(found.map((one) => [`${one.kind} ${one.actor ? principalKey(one.actor) : ""} ${one.id}`, one]));
@@ -73,7 +76,7 @@ function sourcesOf({ stores, toolNames, clock }: AdminServices): Source[] {
     {
       needs: "listPrincipals",
       async read(namespaceId, name) {
-        const page = await principals.list(namespaceId, undefined, lookedAt);
+        const page = await principals.list(namespaceId, undefined, maxRead);
         const counts = [...(await principals.count(namespaceId, [name])).values()];
         const isKnown = counts.some(({ held, issued, credentials: some }) => held + issued + some > 0);
         const names = page.principals.map(({ principal }) => principalKey(principal));
@@ -84,20 +87,20 @@ function sourcesOf({ stores, toolNames, clock }: AdminServices): Source[] {
     {
       needs: "listGrants",
       async read(namespaceId, name) {
-        const exact = await grants.findKept(namespaceId, name);
-        const some = await grants.list(namespaceId, { limit: lookedAt });
+        const exact = await grants.findStored(namespaceId, name);
+        const some = await grants.list(namespaceId, { limit: maxRead });
         const found = [...(exact ? [exact] : []), ...some].flatMap((grant) => [
           grantFound(grant),
           ...resourcesOf(grant),
         ]);
-        return { found, isPartial: some.length === lookedAt };
+        return { found, isPartial: some.length === maxRead };
       },
     },
     {
       needs: "listAllTurns",
       async read(namespaceId, name) {
         const exact = await turns.findBy(namespaceId, name);
-        const page = await turns.listAll({ namespaceId, limit: lookedAtTurns });
+        const page = await turns.listAll({ namespaceId, limit: maxTurns });
         const found = [...(exact ? [exact] : []), ...page.turns].map(({ actor, state }): Found => ({
           kind: "turn",
           id: state.executionId,
@@ -108,7 +111,7 @@ function sourcesOf({ stores, toolNames, clock }: AdminServices): Source[] {
       },
     },
     {
-      // An act has up to a megabyte, so escalations are not looked through: whoever has an id has all of it.
+      // An act can have a megabyte, so escalations are not scanned. They are found by their whole id.
       needs: "listEscalations",
       async read(namespaceId, name) {
         const exact = await escalations.find(namespaceId, name, clock().toISOString());
@@ -119,13 +122,13 @@ function sourcesOf({ stores, toolNames, clock }: AdminServices): Source[] {
       needs: "listCredentials",
       async read(namespaceId, name) {
         const exact = await credentials.find(name);
-        const some = await credentials.list({ namespaceId, limit: lookedAt });
-        // INVARIANT: a credential of another tenant is as one that is not there.
+        const some = await credentials.list({ namespaceId, limit: maxRead });
+        // INVARIANT: a credential of another tenant is treated as missing.
         const own = [...(exact ? [exact] : []), ...some].filter((one) => one.namespaceId === namespaceId);
         const found = own.map(({ id, access }): Found => {
           return { kind: "credential", id, about: `of ${principalKey(access.actor)}` };
         });
-        return { found, isPartial: some.length === lookedAt };
+        return { found, isPartial: some.length === maxRead };
       },
     },
     {
@@ -138,9 +141,9 @@ function sourcesOf({ stores, toolNames, clock }: AdminServices): Source[] {
       needs: "listAudit",
       async read(namespaceId, name) {
         const exact = await audit.list(namespaceId, { traceId: name, limit: 1 });
-        const some = await audit.list(namespaceId, { limit: lookedAtEvents });
+        const some = await audit.list(namespaceId, { limit: maxEvents });
         const found = [...exact, ...some].flatMap(({ event }) => eventFound(event));
-        return { found, isPartial: some.length === lookedAtEvents };
+        return { found, isPartial: some.length === maxEvents };
       },
     },
   ];

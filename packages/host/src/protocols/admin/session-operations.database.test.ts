@@ -74,7 +74,7 @@ const wrong = [
 const ended = [
   401,
   "unauthenticated",
-  "This session has ended, or x-turnpike-console is not the half of it that its page keeps. Sign in again.",
+  "This session has ended, or x-turnpike-console is not the half of it that its page holds. Sign in again.",
 ];
 
 describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
@@ -130,7 +130,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect((await ask(adminApi, "/admin/v1/escalations?namespaceId=acme", { headers })).status).toBe(200);
   });
 
-  test("a code begins one session of whoever made it, within ten minutes", async () => {
+  test("a code begins one session of the operator who made it, within ten minutes", async () => {
     const time = { now: "2026-01-01T12:00:00.000Z" };
     const adminApi = await office({ accessClock: () => new Date(time.now), origin: "https://gate.example" });
     const bob = await enterAs(adminApi, "auditor");
@@ -148,7 +148,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect(said(await ask(adminApi, sessions, { body: { code: late.code } }))).toEqual(wrong);
   });
 
-  test("a session makes no code, so that it does not go on in another one", async () => {
+  test("a session makes no code, so that it cannot outlive itself in another one", async () => {
     const adminApi = await office();
     const headers = await signIn(adminApi);
     const answer = await ask(adminApi, "/admin/v1/codes", { body: {}, headers });
@@ -156,7 +156,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect(said(answer)).toEqual([403, "permission_denied", refusal]);
   });
 
-  test("of two who use a code at the same moment, one gets in, and the trail says so", async () => {
+  test("of two who use a code at the same instant, one gets in, and the audit log says so", async () => {
     const adminApi = await office();
     const { code } = await makeCode(adminApi);
     const answers = await Promise.all([1, 2, 3].map(() => ask(adminApi, sessions, { body: { code } })));
@@ -167,7 +167,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect(events.filter(({ outcome }) => outcome === "succeeded")).toHaveLength(1);
   });
 
-  describe("nobody begins one with", () => {
+  describe("no session begins with", () => {
     const rows: { name: string; body(adminApi: Office): unknown }[] = [
       { name: "an unknown token", body: () => ({ token: `tp_${"0".repeat(16)}_${"0".repeat(64)}` }) },
       { name: "a wrong secret", body: ({ tokens }) => ({ token: `${tokens.operator.slice(0, -4)}zzzz` }) },
@@ -204,7 +204,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
       expect([...said(answer), answer.cookie]).toEqual([...refusal, null]);
     });
 
-    test("a page of another origin, whose sign-in would be somebody else's", async () => {
+    test("a page of another origin, whose sign-in would be another person's", async () => {
       const adminApi = await office();
       const body = { token: adminApi.tokens.operator };
       const statuses = [];
@@ -228,7 +228,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     });
   }
 
-  test("it ends when its operator ends it: the browser forgets it, and nobody can go on with it", async () => {
+  test("it ends when its operator ends it: the browser forgets it, and it cannot be used again", async () => {
     const adminApi = await office();
     const [headers, other] = [await signIn(adminApi), await signIn(adminApi)];
     expect(await ask(adminApi, "/admin/v1/sessions/end", { body: {}, headers })).toEqual({
@@ -240,7 +240,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect(await statusOf(adminApi, other)).toBe(200);
   });
 
-  test("its beginning, its end and a code are on the trail of the operators, without a secret", async () => {
+  test("its beginning, its end and a code are in the audit log of the operators, without a secret", async () => {
     const adminApi = await office();
     const { code } = await makeCode(adminApi);
     const headers = halvesOf(await ask(adminApi, sessions, { body: { code } }));
@@ -378,8 +378,8 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
         for (const { token } of [bob, made])
           expect(await adminApi.stores.credentials.verify(token, new Date())).toBeDefined();
         expect((await sent({ currentToken: bob.token })).status).toBe(status);
-        const trail = JSON.stringify(await changesIn(adminApi, "operators"));
-        expect(trail).not.toContain(bob.token.split("_")[2]);
+        const events = JSON.stringify(await changesIn(adminApi, "operators"));
+        expect(events).not.toContain(bob.token.split("_")[2]);
       });
     }
 
@@ -460,7 +460,7 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
     expect((await ask(adminApi, sessions, { body: { token: adminApi.tokens.operator } })).status).toBe(429);
   });
 
-  test("while sessions cannot be read, nobody is admitted: that is an outage and no refusal", async () => {
+  test("while sessions cannot be read, no one is admitted: that is an outage and no refusal", async () => {
     const database = await openFresh(kind);
     const adminApi = await openOffice(database);
     const headers = await signIn(adminApi);

@@ -10,12 +10,12 @@ import {
   sessionMs,
   setCookie,
 } from "../../access/index.ts";
-import { version } from "../../base/index.ts";
+import { version } from "../../shared/index.ts";
 import type { ProtocolRoute } from "../../front/index.ts";
-import { type AdminInput, type AdminOutput, adminRoutes } from "../../management/index.ts";
+import { type AdminInput, type AdminOutput, adminRoutes } from "../../admin-contract/index.ts";
 import { forbidden, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
-/** Who somebody is, ending their session, and making a code for another one. */
+/** Showing operators who they are, ending their session, and making a code for another one. */
 export function sessionOperations(
   services: Pick<AdminServices, "isDemo">,
   ports: OperatorPorts,
@@ -29,7 +29,7 @@ export function sessionOperations(
       return {};
     },
     async createCode(_input, operator, { request }) {
-      // INVARIANT: no session goes on in another one, or 12 hours would have no end, and signing out would end nothing.
+      // INVARIANT: a session cannot create another one. Otherwise the limit of 12 hours and signing out would have no effect.
       if (operator.session !== undefined)
         throw forbidden("A session makes no codes: make one with the operator's token.");
       const origin = ports.originOf(request.headers);
@@ -39,7 +39,7 @@ export function sessionOperations(
   };
 }
 
-/** The route that needs no credential, because the body has one. Nobody is signed in by a page of somebody else. */
+/** The route that needs no credential, because the body has one. Requests of foreign pages are refused. */
 export function createSessionRoute(
   services: Pick<AdminServices, "isDemo">,
   ports: OperatorPorts,

@@ -1,6 +1,6 @@
 import { principalKey, samePrincipal, type AuthorizationRequest, type Capability } from "turnpike/contracts";
 import { deriveGrant } from "turnpike/kernel";
-import type { AdminExplanation } from "../../management/index.ts";
+import type { AdminExplanation } from "../../admin-contract/index.ts";
 import { checkGrants } from "./check-grants.ts";
 import type { AdminServices } from "./admin-services.ts";
 
@@ -9,7 +9,7 @@ type Suggestion = NonNullable<AdminExplanation["suggestion"]>;
 
 /**
  * Suggests the grant that would allow one act on one resource of one owner, for one purpose, and nothing more. Its issuer
- * either owns the resource or derives it from a grant they hold. When they can do neither, the answer says what has to
+ * owns the resource or derives the grant from one that they hold. When they can do neither, the answer says what has to
  * happen first.
  */
 export async function suggestGrant(

@@ -35,13 +35,13 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   for (const id of ["running", "finished"]) await stores.replay.begin({ ...key, id }, "one");
   await stores.replay.finish({ ...key, id: "finished" }, { status: "succeeded" });
   for (const id of ["running", "ended"]) {
-    const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, id));
-    await pen.write([...eventEntries(), ...(id === "ended" ? [endedEntry(id)] : [])], progress);
+    const writer = await beginTurn(stores.turns, turnToBegin(namespaceId, id));
+    await writer.write([...eventEntries(), ...(id === "ended" ? [endedEntry(id)] : [])], progress);
   }
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** Something that a webhook has not been told yet, something that it was, and an answer to a question. */
+/** Something that a webhook has not been told yet, something that it was, and an answer to an escalation. */
 async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
   const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
   const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
@@ -82,8 +82,8 @@ async function countRows({ db }: Database, namespaceId: string): Promise<Record<
   return counts;
 }
 
-/** A question that a turn of the tenant waits for. */
-async function putQuestion({ db }: Database, namespaceId: string): Promise<void> {
+/** An escalation that a turn of the tenant waits for. */
+async function putEscalation({ db }: Database, namespaceId: string): Promise<void> {
   const { id } = await db
     .selectFrom("turns")
     .select("id")
@@ -107,7 +107,7 @@ async function deleteTenant(office: Office, namespaceId: string): Promise<boolea
   return body.isFinished;
 }
 
-async function trailOf({ stores }: { stores: Pick<Stores, "audit"> }, namespaceId: string): Promise<AuditEvent[]> {
+async function auditLogOf({ stores }: { stores: Pick<Stores, "audit"> }, namespaceId: string): Promise<AuditEvent[]> {
   const rows = await stores.audit.list(namespaceId, { limit: 100 });
   return rows.toSorted((one, other) => one.sequence - other.sequence).map(({ event }) => event);
 }
@@ -115,7 +115,7 @@ async function trailOf({ stores }: { stores: Pick<Stores, "audit"> }, namespaceI
 describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  describe("in the operators' own tenant nothing is given to anybody:", () => {
+  describe("in the operators' own tenant nothing is given to anyone:", () => {
     const namespaceId = "operators";
     const id = "given";
     const parent = grant("before", { namespaceId });
@@ -137,7 +137,8 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
         body: { namespaceId, actor: alice, update: { enable: ["files"] } },
       },
     ];
-    const message = "/namespaceId: operators is the tenant of the operators, in which nobody acts. Name another one.";
+    const message =
+      "/namespaceId: operators is the tenant of the operators, in which no agent can act. Name another one.";
     for (const row of rows)
       test(`not ${row.name}`, async () => {
         const adminApi = await openOffice(await openFresh(kind));
@@ -160,7 +161,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     });
   });
 
-  test("refuses its callers at once, and leaves nothing of it but the end of its trail", async () => {
+  test("refuses its callers at once, and leaves nothing of it but the end of its audit log", async () => {
     const database = await openFresh(kind);
     const office = await openOffice(database);
     const beside = newTenant();
@@ -168,7 +169,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     await fill(office, beside);
     for (const namespaceId of ["gone", beside]) {
       await putMessage(database, namespaceId);
-      await putQuestion(database, namespaceId);
+      await putEscalation(database, namespaceId);
     }
     const [others, words] = [await countRows(database, beside), await countWords(database)];
     const entries = await countEntries(database);
@@ -192,19 +193,19 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     expect(await countEntries(database)).toBe(entries / 2);
   });
 
-  test("is on its trail: what came before is exported, and the last row says who deleted it", async () => {
+  test("is in its audit log: what came before is exported, and the last row says who deleted it", async () => {
     const office = await openOffice(await open());
     const namespaceId = newTenant();
     await office.post("/admin/v1/grants", grant("one", { namespaceId }));
     await office.checkpoints.write();
     await deleteTenant(office, namespaceId);
     await office.checkpoints.write();
-    expect((await trailOf(office, namespaceId)).slice(-2)).toMatchObject([
+    expect((await auditLogOf(office, namespaceId)).slice(-2)).toMatchObject([
       { action: "tenant.delete", outcome: "allowed", actor: oona },
       { action: "tenant.delete", outcome: "succeeded", actor: oona },
     ]);
     await office.removeDeletedTenants();
-    expect(await trailOf(office, namespaceId)).toMatchObject([
+    expect(await auditLogOf(office, namespaceId)).toMatchObject([
       {
         action: "tenant.deleted",
         outcome: "succeeded",
@@ -220,7 +221,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     expect(verified.body).toMatchObject({ isWhole: true, rows: 1, exported, checkpoints: 2 });
   });
 
-  test("lets one of the same name begin anew once it is gone, whose trail goes on from the old one's", async () => {
+  test("lets one of the same name begin anew once it is gone, whose audit log continues the old one's", async () => {
     const office = await openOffice(await open());
     const namespaceId = newTenant();
     await fill(office, namespaceId);
@@ -249,7 +250,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     await office.stores.files.write({ namespaceId, owner: alice }, ["late"], "late");
     await office.removeDeletedTenants();
     expect(await office.stores.files.read({ namespaceId, owner: alice }, ["late"])).toBeUndefined();
-    expect(await trailOf(office, namespaceId)).toHaveLength(1);
+    expect(await auditLogOf(office, namespaceId)).toHaveLength(1);
   });
 
   test("lets none of the same name begin while something is left that a call under way wrote afterwards", async () => {
@@ -271,7 +272,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     expect(await office.stores.files.read({ namespaceId, owner: alice }, ["late"])).toBeUndefined();
   });
 
-  test("leaves a trail that is broken as it is", async () => {
+  test("leaves an audit log that is broken as it is", async () => {
     const database = await open();
     const office = await openOffice(database);
     const namespaceId = newTenant();
@@ -281,7 +282,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     await deleteTenant(office, namespaceId);
     await office.removeDeletedTenants();
     expect(await deleteTenant(office, namespaceId)).toBe(true);
-    const events = await trailOf(office, namespaceId);
+    const events = await auditLogOf(office, namespaceId);
     expect(events).toHaveLength(7);
     expect(events.at(-1)).toMatchObject({
       action: "tenant.deleted",
@@ -292,7 +293,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
   for (const row of [
     { name: "whose name is not confirmed", body: { namespaceId: "one", confirm: "two" }, status: 400 },
     { name: "that is the operators' own", body: { namespaceId: "operators", confirm: "operators" }, status: 400 },
-    { name: "of which nothing is known", body: { namespaceId: "nobody", confirm: "nobody" }, status: 404 },
+    { name: "of which nothing is known", body: { namespaceId: "unknown", confirm: "unknown" }, status: 404 },
   ]) {
     test(`refuses one ${row.name}`, async () => {
       const office = await openOffice(await open());

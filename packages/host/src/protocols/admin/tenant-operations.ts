@@ -1,5 +1,5 @@
 import type { ServiceHttpError } from "turnpike/http";
-import { operatorsTenant, type AdminInput, type AdminRouteName } from "../../management/index.ts";
+import { operatorsTenant, type AdminInput, type AdminRouteName } from "../../admin-contract/index.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Deleting tenants. */
@@ -12,7 +12,7 @@ export function tenantOperations(services: AdminServices): AdminOperations<"dele
       const before = await stores.tenants.find(namespaceId);
       if (before === undefined) {
         if (!(await stores.audit.isKnown(namespaceId)))
-          throw notFound("tenant of this name: it has no trail, no grant and no credential");
+          throw notFound("tenant of this name: it has no audit log, no grant and no credential");
         const order = { actor: operator.actor, operator: operator.id, at: clock().toISOString() };
         await operator.change({ namespaceId, action: "tenant.delete" }, () => stores.tenants.begin(namespaceId, order));
       }
@@ -23,21 +23,21 @@ export function tenantOperations(services: AdminServices): AdminOperations<"dele
   };
 }
 
-/** With these a tenant begins. */
+/** The routes that create a tenant. */
 const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "createGrant", "applyGrants"]);
-/** These change something in a tenant that is there. */
+/** The routes that change something in an existing tenant. */
 const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNamespaces", "approveEscalation"]);
 
-/** Nobody acts in the operators' own tenant, so nothing is given to anybody there. Whatever is there can be taken away. */
+/** Agents cannot act in the operators' own tenant, so nothing can be granted there. What exists there can be revoked. */
 export function requireTenantOfAgents(name: AdminRouteName, input: unknown): void {
   if (name === "createCredential" || (!beginning.has(name) && !changing.has(name))) return;
   if ((input as { namespaceId: string }).namespaceId === operatorsTenant)
     throw invalid(
-      `/namespaceId: ${operatorsTenant} is the tenant of the operators, in which nobody acts. Name another one.`,
+      `/namespaceId: ${operatorsTenant} is the tenant of the operators, in which no agent can act. Name another one.`,
     );
 }
 
-/** Refuses what would put something into a tenant that was deleted; one that is gone may begin anew. */
+/** Refuses changes of a deleted tenant. Once its rows are removed, a new tenant may take its name. */
 export async function requireLivingTenant(
   { stores, removeDeletedTenants }: AdminServices,
   name: AdminRouteName,
@@ -54,7 +54,7 @@ export async function requireLivingTenant(
   throw tenantDeleted();
 }
 
-/** Refuses what could not be put into a tenant, of which something is left to remove. */
+/** Refuses changes of a deleted tenant whose rows are not all removed yet. */
 export async function requireNotBeingDeleted(
   { stores }: Pick<AdminServices, "stores">,
   namespaceId: string,

@@ -7,7 +7,7 @@ import { patience } from "../../../test/host-calls.ts";
 import { bob, changesIn, officeTime, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
 import { enterAs } from "../../../test/operators.ts";
 import { access, alice, assistant, grant } from "../../../test/records.ts";
-import type { CredentialAccess, EscalationRecord, OperatedTurn } from "../../management/index.ts";
+import type { CredentialAccess, EscalationRecord, OperatedTurn } from "../../admin-contract/index.ts";
 
 /** A tool that says who called it. */
 const whoami: ToolHandler = defineTool({
@@ -69,7 +69,7 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
     return { office, namespaceId, credentialId: id };
   }
 
-  test("the tools are those that the bearer is offered, and listing them is on nobody's trail", async () => {
+  test("the tools are those that the bearer is offered, and listing them is in no audit log", async () => {
     const { office, ...trial } = await enter();
     const { status, body } = await listTools(office, trial);
     expect([status, body.tools.map(({ name }) => name)]).toEqual([200, ["service.whoami"]]);
@@ -88,7 +88,7 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
     }
   });
 
-  test("the trail names the operator, the credential and the tool, in one trace with what the tool did", async () => {
+  test("the audit log names the operator, the credential and the tool, in one trace with what the tool did", async () => {
     const { office, ...trial } = await enter();
     const { body } = await tryTool(office, trial);
     const events = (await office.stores.audit.list(trial.namespaceId, { limit: 9 })).map(({ event }) => event);
@@ -121,7 +121,7 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
     for (const event of caused) expect(event).toMatchObject({ actor: assistant, metadata: { triedBy } });
   });
 
-  test("an act that an operator tries is answered by others alone, and whoever tries it too joins the question", async () => {
+  test("an act that an operator tries is answered by others alone, and another who tries it too joins the escalation", async () => {
     const { office, ...trial } = await enter();
     const { namespaceId } = trial;
     await office.stores.grants.revoke(namespaceId, "reading", officeTime);
@@ -131,15 +131,17 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
     await office.stores.grants.issue({ ...reading, id: "asking", namespaceId, capabilities });
     const tried = await tryTool(office, trial);
     const details = tried.body.status === "denied" ? tried.body.error.details : undefined;
-    const question = { namespaceId, id: details?.["escalationId"], ask: details?.["requestHash"] };
+    const escalation = { namespaceId, id: details?.["escalationId"], ask: details?.["requestHash"] };
     const path = "/admin/v1/escalations";
     const mine = { actor: oona, credential: office.operatorId };
-    const shown = await office.get<{ escalation: EscalationRecord }>(`${path}/${namespaceId}/${String(question.id)}`);
+    const shown = await office.get<{ escalation: EscalationRecord }>(`${path}/${namespaceId}/${String(escalation.id)}`);
     expect(shown.body.escalation).toMatchObject({ requester: assistant, triedBy: mine });
     const carol = { kind: "human", userId: "carol" } as const;
     const asCarol = await office.postAs(carol);
     await asCarol("/admin/v1/tools/try", { ...trial, tool: "service.whoami", arguments: {} });
-    const joined = await office.get<{ escalation: EscalationRecord }>(`${path}/${namespaceId}/${String(question.id)}`);
+    const joined = await office.get<{ escalation: EscalationRecord }>(
+      `${path}/${namespaceId}/${String(escalation.id)}`,
+    );
     expect(joined.body.escalation.triedBy).toMatchObject([mine, { actor: carol }]);
     // With every credential that they have, and neither way.
     for (const post of [office.post, await office.postAs(oona), asCarol])
@@ -147,15 +149,15 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
         ["approve", {}],
         ["deny", { reason: "No." }],
       ] as const)
-        expect((await post<Refusal>(`${path}/${answer}`, { ...question, ...more })).status).toBe(403);
+        expect((await post<Refusal>(`${path}/${answer}`, { ...escalation, ...more })).status).toBe(403);
     const asBob = await office.postAs(bob);
-    expect((await asBob(`${path}/approve`, question)).status).toBe(200);
+    expect((await asBob(`${path}/approve`, escalation)).status).toBe(200);
     for (const post of [office.post, asCarol])
-      expect((await post<Refusal>(`${path}/withdraw`, question)).status).toBe(403);
-    expect((await asBob(`${path}/withdraw`, question)).status).toBe(200);
+      expect((await post<Refusal>(`${path}/withdraw`, escalation)).status).toBe(403);
+    expect((await asBob(`${path}/withdraw`, escalation)).status).toBe(200);
   });
 
-  test("what the bearer may not do is denied to the operator too, whoever they are", async () => {
+  test("what the bearer may not do is denied to the operator too, for every operator", async () => {
     const { office, ...trial } = await enter();
     await office.stores.grants.revoke(trial.namespaceId, "reading", officeTime);
     expect((await tryTool(office, trial)).body).toMatchObject({
@@ -199,7 +201,7 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
     expect([status, body.error.code]).toEqual([403, "purpose_not_allowed"]);
   });
 
-  describe("nothing is done, and nothing is on the trail,", () => {
+  describe("nothing is done, and nothing is in the audit log,", () => {
     const rows: { name: string; refused: [number, string]; choose(place: Place): Promise<Trial> }[] = [
       {
         name: "with a credential of another tenant",

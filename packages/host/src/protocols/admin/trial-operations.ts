@@ -2,17 +2,17 @@ import type { RequestParty, TurnRequest, TurnState } from "turnpike/contracts";
 import { acceptContext } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
 import type { Bearer, Operator } from "../../access/index.ts";
-import type { AdminInput } from "../../management/index.ts";
+import type { AdminInput } from "../../admin-contract/index.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 
 type Trial = AdminInput<"listOfferedTools">;
 
-/** A demo has one visitor, who plays both parts of its story: there the demo itself tries, and the visitor answers. */
+/** A demo has one visitor, who both tries and answers. So its trials are made as the demo, and the visitor may answer them. */
 const demoParty: RequestParty = { actor: { kind: "service", serviceId: "demo" }, credential: "demo" };
 
 /**
  * Trying what the bearer of a credential could do. A trial passes the same gate as a request with the token of that
- * credential, in the same context, so that nothing more is allowed; and the trail names the operator.
+ * credential, in the same context, so nothing more is allowed; and the audit log names the operator.
  */
 export function trialOperations({
   stores,
@@ -24,13 +24,13 @@ export function trialOperations({
   const { api, bearerOf } = trials;
   const enter = async (trial: Trial, { id, actor, traceId }: Operator): Promise<Bearer> => {
     const { context, call } = await bearerOf(trial, traceId);
-    // Everything that comes of it names the operator, who answers none of it.
+    // Every escalation of the trial names the operator, who may not answer it.
     return { call, context: { ...context, triedBy: isDemo ? demoParty : { actor, credential: id } } };
   };
   return {
     async listOfferedTools(trial, operator) {
       const { context } = await enter(trial, operator);
-      // The bearer has listed nothing, so their trail must not say so.
+      // The bearer has listed nothing, so the audit log must not say so.
       const tools = await readOnlyKernel(stores.grants).listTools(context);
       return { tools: [...tools] };
     },
@@ -73,7 +73,7 @@ export function trialOperations({
     },
   };
 
-  /** INVARIANT: the turn gets no signal of the operator's request, so it goes on without it. */
+  /** INVARIANT: the turn does not get the signal of the operator's request, so it runs on when the operator leaves. */
   function begin(
     run: (watched: { isAsync: true; onBegun(state: TurnState): void }) => Promise<unknown>,
   ): Promise<TurnState> {
@@ -87,7 +87,7 @@ export function trialOperations({
         () => hasBegun || reject(new Error("A turn ended that never began.")),
         (error: unknown) => {
           if (!hasBegun) reject(error as Error);
-          // A turn that pauses goes on later.
+          // A paused turn is resumed later.
           else if (!(error instanceof TurnPause)) trials.onLateError(error);
         },
       );

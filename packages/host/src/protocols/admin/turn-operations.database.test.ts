@@ -11,7 +11,7 @@ import {
   turnToBegin,
   waitingEntry,
 } from "../../../test/turn-journals.ts";
-import type { OperatedTurn } from "../../management/index.ts";
+import type { OperatedTurn } from "../../admin-contract/index.ts";
 
 interface Page {
   turns: OperatedTurn[];
@@ -35,16 +35,16 @@ async function begin(
   entries: Parameters<Awaited<ReturnType<typeof beginTurn>>["write"]>[0] = [],
   changes: Parameters<typeof turnToBegin>[2] = {},
 ) {
-  const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, id, changes));
-  if (entries.length > 0) await pen.write(entries, progress);
-  return pen;
+  const writer = await beginTurn(stores.turns, turnToBegin(namespaceId, id, changes));
+  if (entries.length > 0) await writer.write(entries, progress);
+  return writer;
 }
 
 describe.each(databaseKinds)("turns for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("a turn is shown with who started it, whether it goes on alone, its host, its state and its events", async () => {
+  test("a turn is shown with who started it, whether it runs without its caller, its host, its state and its events", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     await begin(adminApi, namespaceId, "a/b ä", eventEntries(0, 2));
@@ -150,7 +150,7 @@ describe.each(databaseKinds)("turns for operators on %s", (kind) => {
     expect(changes.map(({ receiver }) => receiver)).toEqual([assistant, assistant]);
   });
 
-  test("a turn of another tenant, or of nobody, is not there", async () => {
+  test("a turn of another tenant, or of none, is not found", async () => {
     const adminApi = await office();
     const [namespaceId, other] = [newTenant(), newTenant()];
     await begin(adminApi, namespaceId, "turn-1");
@@ -162,17 +162,17 @@ describe.each(databaseKinds)("turns for operators on %s", (kind) => {
     expect([status, await changesIn(adminApi, other)]).toEqual([404, []]);
   });
 
-  test("a cancelled turn is told to stop, the engine is nudged, and the trail says who did it", async () => {
+  test("a cancelled turn is told to stop, the engine is woken, and the audit log says who did it", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
-    const pen = await begin(adminApi, namespaceId, "turn-1");
+    const writer = await begin(adminApi, namespaceId, "turn-1");
     const { status, body } = await adminApi.send<OperatedTurn>(
       "operator",
       "POST",
       `${path}/${namespaceId}/turn-1/cancel`,
     );
     expect([status, body.state.status]).toEqual([200, "running"]);
-    expect(pen.stop.aborted).toBe(true);
+    expect(writer.stop.aborted).toBe(true);
     expect(adminApi.wakes()).toBe(1);
     expect(await changesIn(adminApi, namespaceId)).toMatchObject([
       { outcome: "allowed", action: "turn.cancel", receiver: assistant, metadata: { turn: "turn-1" } },
@@ -180,7 +180,7 @@ describe.each(databaseKinds)("turns for operators on %s", (kind) => {
     ]);
   });
 
-  test("cancelling a turn that waits makes somebody take it", async () => {
+  test("cancelling a turn that waits lets a host take it", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();
     await begin(adminApi, namespaceId, "waits", [waitingEntry("q1", "2099-01-01T00:00:00.000Z")]);

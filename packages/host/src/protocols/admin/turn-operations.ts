@@ -1,4 +1,4 @@
-import type { AdminInput } from "../../management/index.ts";
+import type { AdminInput, OperatedTurn } from "../../admin-contract/index.ts";
 import { invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Reading and cancelling the turns of any tenant. */
@@ -25,15 +25,18 @@ export function turnOperations({
       const { events: _events, ...turn } = await find(name);
       const { namespaceId, actor, state } = turn;
       if (state.completedAt !== undefined) return turn;
-      const { executionId } = state;
-      const change = { namespaceId, action: "turn.cancel", receiver: actor, metadata: { turn: executionId } };
-      return operator.change(change, async () => {
-        const cancelled = await turns.cancel({ namespaceId, actor, executionId });
+      return operator.change(cancellationOf(turn), async () => {
+        const cancelled = await turns.cancel({ namespaceId, actor, executionId: state.executionId });
         if (cancelled === undefined) throw notFound("turn of this id in this tenant");
-        // One that waited, or whose host is gone, is ended by whoever takes it next.
+        // A turn that waited, or whose host is gone, is ended by the next host that takes it.
         wakeTurns();
         return { ...turn, state: cancelled };
       });
     },
   };
+}
+
+/** What the audit log says of a turn that an operator cancels. */
+export function cancellationOf({ namespaceId, actor, state }: OperatedTurn) {
+  return { namespaceId, action: "turn.cancel", receiver: actor, metadata: { turn: state.executionId } };
 }

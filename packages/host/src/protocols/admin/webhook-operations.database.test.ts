@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../test/databases.ts";
 import { officeTime, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
-import { openOutbox, openWebhooks, type Webhook } from "../../notify/index.ts";
+import { openOutbox, openWebhooks, type Webhook } from "../../webhooks/index.ts";
 import type { Database } from "../../storage/index.ts";
 
 interface Page {
@@ -75,7 +75,7 @@ describe.each(databaseKinds)("what webhooks are told on %s", (kind) => {
     expect(await statesOf(office, one)).toEqual(["retrying"]);
   });
 
-  test("is sent again on request, whatever became of it, once however often that is asked, and the trail says who did", async () => {
+  test("is sent again on request, whatever became of it, once however often that is asked, and the audit log says who did", async () => {
     const database = await openFresh(kind);
     const office = await openOffice(database);
     for (const state of ["delivered", "failed"] as const) {
@@ -89,8 +89,8 @@ describe.each(databaseKinds)("what webhooks are told on %s", (kind) => {
       if (taken) await openOutbox(database).finish(taken, { state: "delivered", at: new Date(officeTime) });
       await database.db.deleteFrom("webhook_history").execute();
     }
-    const trail = await office.stores.audit.list("acme", { type: "operator.changed", limit: 1 });
-    expect(trail[0]?.event).toMatchObject({ action: "webhook.retry", outcome: "succeeded", actor: { userId: "oona" } });
+    const log = await office.stores.audit.list("acme", { type: "operator.changed", limit: 1 });
+    expect(log[0]?.event).toMatchObject({ action: "webhook.retry", outcome: "succeeded", actor: { userId: "oona" } });
   });
 
   test("that is put off is due at once on request", async () => {
@@ -125,7 +125,7 @@ describe.each(databaseKinds)("what webhooks are told on %s", (kind) => {
     expect((await office.post<Refusal>(retryPath, { namespaceId: "acme", id: "msg_0" })).status).toBe(404);
   });
 
-  test("is kept within a bound for each tenant and state, so that nobody pushes another's out", async () => {
+  test("is retained within a bound for each tenant and state, so that no tenant pushes another's out", async () => {
     const database = await openFresh(kind);
     const office = await openOffice(database);
     await office.addMessage("other");
@@ -139,11 +139,14 @@ describe.each(databaseKinds)("what webhooks are told on %s", (kind) => {
       await database.db.insertInto("outbox").values(rows).execute();
     }
     await openOutbox(database).finishAll(webhook, { state: "delivered", at: new Date(officeTime) });
-    const kept = await database.db.selectFrom("webhook_history").select(["namespace_id", "state", "message"]).execute();
-    const ofAcme = kept.filter(({ namespace_id, state }) => namespace_id === "acme" && state === "delivered");
+    const stored = await database.db
+      .selectFrom("webhook_history")
+      .select(["namespace_id", "state", "message"])
+      .execute();
+    const ofAcme = stored.filter(({ namespace_id, state }) => namespace_id === "acme" && state === "delivered");
     expect(ofAcme).toHaveLength(1000);
     expect(ofAcme.map(({ message }) => message)).toContain("msg_1199");
-    expect(kept.length - ofAcme.length).toBe(2);
+    expect(stored.length - ofAcme.length).toBe(2);
   });
 
   for (const cursor of ["0", "outbox.", "audit.1", "outbox.1e3"]) {

@@ -1,9 +1,9 @@
-import type { AdminInput } from "../../management/index.ts";
-import type { DeliveryPlace } from "../../notify/index.ts";
+import type { AdminInput } from "../../admin-contract/index.ts";
+import type { DeliveryPlace } from "../../webhooks/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
 import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
-/** What webhooks were told, and telling them again. */
+/** Listing the messages to webhooks, and sending them again. */
 export function webhookOperations(services: AdminServices): AdminOperations<"listDeliveries" | "retryDelivery"> {
   const { clock, stores } = services;
   const { deliveries } = stores;

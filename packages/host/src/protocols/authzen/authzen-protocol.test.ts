@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
 import { openDecisionPoint } from "../../../test/authzen.ts";
 
 const one = "/access/v1/evaluation";
@@ -34,7 +33,7 @@ describe("the certification's Basic Core", () => {
       answer: permit,
     },
     {
-      name: "properties that nobody needs",
+      name: "properties that no rule needs",
       body: {
         subject: { ...alice, properties: { department: "Sales", role: "manager" } },
         action: { name: "read", properties: { method: "GET" } },
@@ -114,7 +113,7 @@ describe("the certification's Basic Core", () => {
         const says = `${header}: not taken here. Say it in the evaluation, as ${place}.`;
         const sent = { path, headers: { [header]: value } };
         expect(await refusalOf(readsRecord, sent)).toEqual([400, "invalid_request", says]);
-        expect((await refusalOf(readsRecord, { ...sent, as: "nobody" }))[0]).toBe(401);
+        expect((await refusalOf(readsRecord, { ...sent, as: "stranger" }))[0]).toBe(401);
       });
 
   for (const row of [
@@ -150,7 +149,7 @@ describe("the certification's Basic Core", () => {
     expect((await post("gateway", one, readsRecord)).headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test("the same question has the same answer again and again, because nothing is consumed", async () => {
+  test("the same request has the same answer again and again, because nothing is consumed", async () => {
     const { post } = openDecisionPoint();
     const body = { ...readsRecord, subject: bob, action: { name: "delete" } };
     for (let time = 0; time < 3; time += 1) expect(await (await post("gateway", one, body)).json()).toEqual(permit);
@@ -323,7 +322,12 @@ describe("who may ask", () => {
       body: { ...own, resource: record1, context: { authority: "service:records" } },
       answer: permit,
     },
-    { name: "an enforcement point asks about anybody in its tenant", as: "gateway", body: readsRecord, answer: permit },
+    {
+      name: "an enforcement point asks about everyone in its tenant",
+      as: "gateway",
+      body: readsRecord,
+      answer: permit,
+    },
     {
       name: "an enforcement point sees nothing of another tenant",
       as: "gateway",
@@ -331,7 +335,7 @@ describe("who may ask", () => {
       answer: denial,
     },
     {
-      name: "the same subject in another tenant is somebody else",
+      name: "the same subject in another tenant is another one",
       as: "other gateway",
       body: readsRecord,
       answer: denial,
@@ -361,7 +365,7 @@ describe("who may ask", () => {
 
   for (const row of [
     {
-      name: "a credential that asks about somebody else",
+      name: "a credential that asks about another subject",
       as: "assistant",
       body: readsRecord,
       refused: [403, "permission_denied", onlyOwn],
@@ -409,8 +413,8 @@ describe("who may ask", () => {
       refused: [403, "permission_denied", "This is not for operators with the role reviewer."],
     },
     {
-      name: "nobody",
-      as: "nobody",
+      name: "stranger",
+      as: "stranger",
       body: readsRecord,
       refused: [401, "unauthenticated", "Send a valid credential: authorization: Bearer <token>."],
     },
@@ -425,7 +429,7 @@ describe("who may ask", () => {
     });
   }
 
-  test("properties are believed of nobody", async () => {
+  test("properties are never believed", async () => {
     const claims = { evaluates: true, admin: true, role: "admin", owner: "human:alice", tenant: "other" };
     const body = {
       subject: { ...bob, properties: claims },
@@ -449,7 +453,7 @@ describe("who may ask", () => {
     ]);
   });
 
-  test("a decision is on the trail as of the subject, in the trace of the caller", async () => {
+  test("a decision is in the audit log as of the subject, in the trace of the caller", async () => {
     const { post, audit } = openDecisionPoint();
     const response = await post(
       "gateway",
@@ -514,36 +518,6 @@ describe("the id of a resource", () => {
         400,
         "invalid_request",
       ]);
-    });
-  }
-});
-
-describe("a body that would like to cost much", () => {
-  const bodies = {
-    subject: { ...readsRecord, subject: hole },
-    "the id of a subject": { ...readsRecord, subject: { type: "human", id: hole } },
-    "the name of an action": { ...readsRecord, action: { name: hole } },
-    "the id of a resource": { ...readsRecord, resource: { type: "record", id: hole } },
-    context: { ...readsRecord, context: hole },
-    "an owner": { ...readsRecord, context: { owner: hole } },
-    evaluations: { ...readsRecord, evaluations: hole },
-    "an evaluation": { ...readsRecord, evaluations: [hole] },
-    "the id of a resource that 256 evaluations share": {
-      ...readsRecord,
-      resource: { type: "record", id: hole },
-      evaluations: Array.from({ length: 256 }, (_, place) => (place % 2 ? { resource: { id: "x" } } : {})),
-    },
-    options: { ...readsRecord, options: hole, evaluations: [{}] },
-  };
-  const slashes = { name: "a megabyte of slashes", text: `"${"a/".repeat(500_000)}a"` };
-  const escapes = { name: "a megabyte of percents", text: `"${"%61".repeat(340_000)}"` };
-  for (const [place, body] of Object.entries(bodies)) {
-    test(`costs little as ${place}`, async () => {
-      const { post } = openDecisionPoint({ perSecond: 1e9, burst: 1e9 });
-      for (const { name, text } of [...hostileParts, slashes, escapes]) {
-        const spent = await leastCpuMs(async () => (await post("gateway", several, around(body, text))).text());
-        expect([name, spent < maxCpuMs]).toEqual([name, true]);
-      }
     });
   }
 });

@@ -21,7 +21,7 @@ const onePath = "/access/v1/evaluation";
 const severalPath = "/access/v1/evaluations";
 const metadataPath = "/.well-known/authzen-configuration";
 
-/** The OpenID AuthZEN Authorization API 1.0: enforcement points ask here whether somebody may do something. */
+/** The OpenID AuthZEN Authorization API 1.0: enforcement points ask here whether a subject may do something. */
 export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCaller> {
   const { access, originOf } = options;
   return {
@@ -56,7 +56,7 @@ export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCalle
       {
         method: "GET",
         path: metadataPath,
-        // Async, so that a refusal rejects.
+        // This is async, so that a refusal rejects instead of throwing.
         async answer({ request }) {
           const origin = originOf(request.headers);
           return jsonReply({
@@ -70,7 +70,7 @@ export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCalle
   };
 }
 
-/** An evaluation says in its context whose grants count and what for. Whoever says it in a header would be answered for others. */
+/** An evaluation names authority and purpose in its context. Headers with them are refused, because they would be ignored. */
 function refuseChoices(headers: RequestHeaders): void {
   for (const name of ["authority", "purpose"])
     if (headers.get(`x-${name}`) !== null)

@@ -2,7 +2,7 @@ import { samePrincipal, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import type { Kernel } from "turnpike/kernel";
 import { type AdmittedCaller, operatorScope } from "../../access/index.ts";
-import { adminRoutes } from "../../management/index.ts";
+import { adminRoutes } from "../../admin-contract/index.ts";
 import type { BatchedEvaluation, Evaluation, Semantic } from "./evaluation-request.ts";
 
 /** What evaluations use. */
@@ -13,19 +13,19 @@ export interface EvaluationServices {
   clock: () => Date;
 }
 
-/** An answer as AuthZEN has it. */
+/** An answer in the format of AuthZEN. */
 export interface EvaluationAnswer {
   decision: boolean;
   context: { reason_code: string; matched_grant?: string; error?: { status: number; message: string } };
 }
 
-/** Who asks, and until when they wait. */
+/** The caller, and the signal that ends their request. */
 export interface Asking {
   caller: AdmittedCaller;
   signal: AbortSignal;
 }
 
-/** The answer to one question. Throws 400, 403 or 404 when it is not for the caller to ask. */
+/** Answers one evaluation. Throws 400, 403 or 404 when the caller may not ask for it. */
 export async function evaluateOne(
   services: EvaluationServices,
   asking: Asking,
@@ -36,8 +36,8 @@ export async function evaluateOne(
 }
 
 /**
- * The answers to several questions, in their order. One that is malformed is answered by itself; one that is not for the caller
- * to ask refuses them all, before anything is decided.
+ * Answers several evaluations in their order. A malformed one gets an answer of its own. One that the caller may not ask for
+ * refuses them all, before anything is decided.
  */
 export async function evaluateSeveral(
   services: EvaluationServices,
@@ -45,20 +45,20 @@ export async function evaluateSeveral(
   items: readonly BatchedEvaluation[],
   semantic: Semantic,
 ): Promise<EvaluationAnswer[]> {
-  const questions: (() => Promise<EvaluationAnswer>)[] = [];
+  const evaluations: (() => Promise<EvaluationAnswer>)[] = [];
   for (const item of items) {
     if (!item.ok) {
-      questions.push(() => Promise.resolve(malformed(item.message)));
+      evaluations.push(() => Promise.resolve(malformed(item.message)));
       continue;
     }
     const context = await contextOf(services, asking.caller, item.value);
-    questions.push(() => decide(services, asking, item.value, context));
+    evaluations.push(() => decide(services, asking, item.value, context));
   }
-  // All at once: their records share a commit.
-  if (semantic === "execute_all") return Promise.all(questions.map((ask) => ask()));
+  // All at once, so that their audit events share a commit.
+  if (semantic === "execute_all") return Promise.all(evaluations.map((ask) => ask()));
   const last = semantic === "permit_on_first_permit";
   const answers: EvaluationAnswer[] = [];
-  for (const ask of questions) {
+  for (const ask of evaluations) {
     const answer = await ask();
     answers.push(answer);
     if (answer.decision === last) break;
@@ -70,7 +70,7 @@ function malformed(message: string): EvaluationAnswer {
   return { decision: false, context: { reason_code: "invalid_request", error: { status: 400, message } } };
 }
 
-/** Decides without consuming. The decision is on the trail of the tenant, as of the subject who would act. */
+/** Decides without counting a use. The audit log of the tenant records the decision for the subject who would act. */
 async function decide(
   { kernel }: EvaluationServices,
   { caller, signal }: Asking,
@@ -110,12 +110,12 @@ async function contextOf(
     enabledToolNamespaces: [],
     now: services.clock().toISOString(),
     traceId: caller.traceId,
-    // The subject tries nothing: somebody else asks about them.
+    // The subject does not act: another caller asks about them.
     ...(!samePrincipal(actor, access.actor) && { askedBy: { actor: access.actor, credential: caller.credential.id } }),
   };
 }
 
-/** Operators ask about their tenant, or name one; everybody else asks about that of their credential. */
+/** Operators ask about their tenant, or name one. All other callers ask about the tenant of their credential. */
 async function tenantOf(
   services: EvaluationServices,
   { credential: { namespaceId, access } }: AdmittedCaller,
@@ -134,7 +134,7 @@ async function tenantOf(
   return tenant;
 }
 
-/** Whoever may ask why an act is denied may ask whether it is. */
+/** The roles that may ask why an act is denied may also ask whether it is. */
 const roles: readonly string[] = adminRoutes.explain.roles;
 
 function purposeOf({ credential: { access } }: AdmittedCaller, { context: { purpose } }: Evaluation): string {

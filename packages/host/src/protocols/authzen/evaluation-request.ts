@@ -9,12 +9,13 @@ import {
 } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import { z } from "zod";
+import { fixedLimits } from "../../shared/index.ts";
 
 /** How many evaluations one request may hold. */
-const maxEvaluations = 256;
+const maxEvaluations = fixedLimits.evaluations.value;
 
-// Keys that are not named here are ignored: the specification wants that, and what a caller states about anybody
-// (`properties`) is not believed anyway.
+// Keys that are not named here are ignored, as the specification demands. What a caller states about a subject (`properties`)
+// is never trusted.
 
 const SubjectSchema = z
   .object({ type: z.enum(["human", "agent", "group", "service"]), id: IdentifierSchema })
@@ -40,10 +41,10 @@ const EvaluationSchema = z.object({
   context: ContextSchema.default({}),
 });
 
-/** One question: may this subject do this, there? */
+/** One evaluation: may this subject do this action on this resource? */
 export type Evaluation = z.output<typeof EvaluationSchema> & { path: string[] };
 
-/** Something that was read, or what is wrong with it. */
+/** A value that was read, or what is wrong with it. */
 type Reading<T> = { ok: true; value: T } | { ok: false; message: string };
 
 const SemanticSchema = z.enum(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]);
@@ -60,7 +61,7 @@ const BatchSchema = z.object({
   subject: PartSchema,
   action: PartSchema,
   resource: PartSchema,
-  // What is wrong here is wrong for every evaluation, also where one has a context of its own.
+  // A mistake here is one of every evaluation, also of those with a context of their own.
   context: ContextSchema.optional(),
   options: z.object({ evaluations_semantic: SemanticSchema.default("execute_all") }).default({
     evaluations_semantic: "execute_all",
@@ -68,15 +69,15 @@ const BatchSchema = z.object({
   evaluations: z.array(z.unknown()).max(maxEvaluations).optional(),
 });
 
-/** One of several: a question, or what is wrong with it. */
+/** One of several evaluations, or what is wrong with it. */
 export type BatchedEvaluation = Reading<Evaluation>;
 
-/** The question in the body of a request. Throws 400. */
+/** The evaluation in the body of a request. Throws 400. */
 export function readEvaluation(body: unknown): Evaluation {
   return orRefuse(read(body, createPathReader()));
 }
 
-/** The questions in the body of a request; without any of their own, the body is one. Throws 400. */
+/** The evaluations in the body of a request. A body without a list is one evaluation. Throws 400. */
 export function readEvaluations(
   body: unknown,
 ): { kind: "one"; evaluation: Evaluation } | { kind: "several"; semantic: Semantic; items: BatchedEvaluation[] } {

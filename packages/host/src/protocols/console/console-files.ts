@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { gzipSync } from "node:zlib";
-import { packageFolder } from "../../base/index.ts";
+import { packageFolder } from "../../shared/index.ts";
 
 /** One file of the page, as it is sent. */
 export interface ConsoleFile {
@@ -24,8 +24,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of the page by their names, such as `assets/index-1a2b.js`; undefined when it was not built. All are read here:
- * no request names a file of the disk.
+ * The files of the page by their names, such as `assets/index-1a2b.js`; undefined when it was not built. All are read here, so
+ * that no request can name another file on the disk.
  */
 export function readConsoleFiles(folder: string): ReadonlyMap<string, ConsoleFile> | undefined {
   if (!existsSync(join(folder, "index.html"))) return undefined;
@@ -35,7 +35,7 @@ export function readConsoleFiles(folder: string): ReadonlyMap<string, ConsoleFil
   return new Map(names.map((name) => [name.split(sep).join("/"), readFile(join(folder, name))]));
 }
 
-/** Compressed when somebody first asks for it: a host starts sooner, and many hosts are never looked at in a browser. */
+/** Compresses a file on its first request, so that hosts start sooner. Many are never opened in a browser. */
 function readFile(path: string): ConsoleFile {
   const bytes = Uint8Array.from(readFileSync(path));
   let gzipped: ConsoleFile["gzipped"] | undefined;

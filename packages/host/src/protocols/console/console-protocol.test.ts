@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "vitest";
 import { asFetch } from "../../../test/fetch-front.ts";
 import { createFront } from "../../front/index.ts";
-import { createMetrics } from "../../observe/index.ts";
+import { createMetrics } from "../../telemetry/index.ts";
 import { consoleProtocol } from "./console-protocol.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "turnpike-console-"));
@@ -58,7 +58,7 @@ describe("the page", () => {
     ["licenses-1a2b.md", "text/plain; charset=utf-8"],
     ["notes-1a2b.xyz", "application/octet-stream"],
   ] as const) {
-    test(`has ${name}, which is kept for ever`, async () => {
+    test(`has ${name}, which browsers cache for ever`, async () => {
       const { status, headers } = await send(`/console/assets/${name}`);
       expect([status, headers.get("content-type")]).toEqual([200, type]);
       expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
@@ -75,7 +75,7 @@ describe("the page", () => {
     "/console/assets/index-1a2b.js/",
     "/console/assets/constructor",
   ]) {
-    test(`has nothing at ${path}, and keeps no refusal`, async () => {
+    test(`has nothing at ${path}, and caches no refusal`, async () => {
       const response = await send(path);
       expect([response.status, response.headers.get("cache-control")]).toEqual([404, "no-store"]);
       expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
@@ -89,7 +89,7 @@ describe("the page", () => {
   }
 
   for (const path of ["/", "/console", "/console/assets/index-1a2b.js", "/console/assets/nothing.js"]) {
-    test(`is safe in a browser at ${path}: no script but its own, no other page around it, no guessed types`, async () => {
+    test(`is safe in a browser at ${path}: no script but its own, no other page around it, no sniffed types`, async () => {
       const { headers } = await send(path);
       const safety = {
         "content-security-policy": policy,

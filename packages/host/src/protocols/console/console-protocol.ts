@@ -1,12 +1,12 @@
 import { jsonReply, type Reply, ServiceHttpError } from "turnpike/http";
-import { version } from "../../base/index.ts";
+import { version } from "../../shared/index.ts";
 import type { IncomingRequest, ServedProtocol } from "../../front/index.ts";
 import { builtFolder, type ConsoleFile, readConsoleFiles } from "./console-files.ts";
 
 const root = "/console";
 const docs = "/docs";
 
-/** The page has its scripts and styles from here, and talks to nobody else. Nothing may show it inside of another page. */
+/** The page loads and calls nothing but this host, and no other page may embed it. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,13 +29,13 @@ const safety = {
 
 /**
  * The page for operators below `/console`, the description of the API at `/docs`, and `/`, which leads browsers to the first.
- * None of them needs a credential or tells anything.
+ * None of them needs a credential or contains any data of the host.
  */
 export function consoleProtocol(folder = builtFolder): ServedProtocol {
   const files = readConsoleFiles(folder);
   return {
     owns: (path) => path === "/" || path === docs || path === root || path.startsWith(`${root}/`),
-    // What requests are counted as.
+    // The paths under which metrics count requests.
     paths: [
       "/",
       docs,
@@ -72,10 +72,10 @@ function answerFile(files: ReadonlyMap<string, ConsoleFile> | undefined, incomin
   if (files === undefined) return withoutBody(request.method, notBuilt);
   const name = path === docs ? "docs.html" : path.slice(root.length + 1);
   const isAsset = name.startsWith("assets/");
-  // Every other address is one of a screen.
+  // Every other address belongs to a screen.
   const file = files.get(isAsset || path === docs ? name : "index.html");
   if (file === undefined) throw new ServiceHttpError(404, "not_found", "The console has no such file.");
-  // The name of an asset has a hash of what is in it.
+  // The name of an asset contains a hash of its content.
   record.headers["cache-control"] = isAsset ? "public, max-age=31536000, immutable" : "no-cache";
   record.headers["vary"] = "accept-encoding";
   const isGzipped = takesGzip(request.headers.get("accept-encoding"));

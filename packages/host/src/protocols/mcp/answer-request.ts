@@ -33,11 +33,11 @@ export async function answer(
   const { message, badArguments } = request.method === "POST" ? await readMessage(request.body) : {};
   const { method, params } = MethodSchema.safeParse(message).data ?? {};
   if (request.method === "GET" && isStreamWanted(request.headers.get("accept")))
-    return listening.follow(host, () => Promise.resolve(openNotifications(pool, context)));
+    return listening.follow(incoming, () => Promise.resolve(openNotifications(pool, context)));
   const origin = originOf(incoming);
   const handler = createProtocolHandler(
     ({ era }) => {
-      // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
+      // Clients of the newer revision cancel by disconnecting, and have no session: no notification may cancel their calls.
       const noted = era === "legacy" ? origin : undefined;
       const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
       return createMcpServer({ api, context, method, badArguments, names, pool, begin, host, version, onError });
@@ -46,7 +46,7 @@ export async function answer(
   );
   const respond = (): Promise<Response> =>
     handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
-  const response = await (method === "subscriptions/listen" ? listening.follow(host, respond) : respond());
+  const response = await (method === "subscriptions/listen" ? listening.follow(incoming, respond) : respond());
   if (method === "initialize" && response.ok) response.headers.set(sessionHeader, crypto.randomUUID());
   const cancelled = method === "notifications/cancelled" ? CancelledSchema.safeParse(params).data : undefined;
   if (cancelled !== undefined && origin !== undefined && response.ok) calls.cancel(origin, cancelled.requestId);
@@ -61,8 +61,8 @@ const MethodSchema = z.object({ method: z.string(), params: z.unknown().optional
 const CancelledSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
 
 /**
- * Tells the clients of a credential apart, which all choose the same ids for their requests. Nothing is kept under it but
- * the calls that run, so any host takes any id.
+ * Tells the clients of a credential apart, which all choose the same ids for their requests. Only running calls are stored
+ * under it, so any host accepts any id.
  */
 const sessionHeader = "mcp-session-id";
 
@@ -72,7 +72,7 @@ function originOf({ request: { headers }, record: { facts } }: IncomingRequest):
   return { tenant, credentialId, session: headers.get(sessionHeader) };
 }
 
-/** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */
+/** Refuses web pages that resolve their own name to this machine (DNS rebinding). Pages send an origin, programs send none. */
 export function refuseForeignPages(origin: string | null): void {
   if (validateOriginHeader(origin, localhostAllowedOrigins()).ok) return;
   throw new ServiceHttpError(403, "permission_denied", "Pages of other origins are not served.");
@@ -111,7 +111,7 @@ const CallSchema = z.looseObject({
   params: z.looseObject({ arguments: z.record(z.string(), z.unknown()) }),
 });
 
-/** What a text says that has a number in it that parsing changes. */
+/** Parses a text with a number that parsing changes. */
 function parseAnyway(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as unknown;

@@ -6,14 +6,14 @@ import { connectClient, now } from "../../../test/mcp/servers.ts";
 
 const url = "http://turnpike.test/mcp";
 
-/** A world in which every call reports this progress, and then waits to be let go on. */
-function reportingWorld(reports: readonly ToolProgress[], goOn: Promise<void> = Promise.resolve()): ServedWorld {
+/** A world in which every call reports this progress, and then waits to be released. */
+function reportingWorld(reports: readonly ToolProgress[], resume: Promise<void> = Promise.resolve()): ServedWorld {
   return servedWorld({
     changeApi: (api) => ({
       ...api,
       async invokeTool(_context, { id: callId, tool }, options) {
         for (const report of reports) options?.onProgress?.(report);
-        await goOn;
+        await resume;
         return { status: "succeeded", callId, tool, completedAt: now, output: { done: true } };
       },
     }),
@@ -25,10 +25,10 @@ for (const mode of ["legacy", "auto"] as const) {
     const call = { name: "notes_read", arguments: {} };
 
     test("is told how far it has come while it runs", async () => {
-      let goOn = (): void => {};
+      let resume = (): void => {};
       const world = reportingWorld(
         [{ progress: 1 }, { progress: 2.5, total: 4, message: "half of it" }],
-        new Promise((resolve) => (goOn = resolve)),
+        new Promise((resolve) => (resume = resolve)),
       );
       const client = await connectClient(url, "assistant", { mode, serve: world.serve });
       const told: unknown[] = [];
@@ -36,7 +36,7 @@ for (const mode of ["legacy", "auto"] as const) {
       await eventually(() =>
         expect(told).toEqual([{ progress: 1 }, { progress: 2.5, total: 4, message: "half of it" }]),
       );
-      goOn();
+      resume();
       expect(await result).toMatchObject({ structuredContent: { done: true } });
     });
 

@@ -77,7 +77,7 @@ describe("a notification that a request is cancelled", () => {
       headers: { ...own, authorization: "Bearer alice" },
       params: { requestId: 7 },
     },
-    { name: "with an id that nobody has ends nothing", headers: own, params: { requestId: 8 } },
+    { name: "with an id that no call has ends nothing", headers: own, params: { requestId: 8 } },
     { name: "with an id of another type ends nothing", headers: own, params: { requestId: "7" } },
     { name: "with no id ends nothing", headers: own, params: {} },
   ]) {
@@ -90,7 +90,7 @@ describe("a notification that a request is cancelled", () => {
     });
   }
 
-  test("ends the answer to the call without a result, as nobody waits for one", async () => {
+  test("ends the answer to the call without a result, as the caller no longer waits for one", async () => {
     const { world, running } = waitingWorld();
     const answer = await begin(world, 7, "a", own);
     await eventually(() => expect(isRunning(running, "a")).toBe(true));
@@ -126,7 +126,7 @@ describe("a notification that a request is cancelled", () => {
     expect(isRunning(running, "newer")).toBe(true);
   });
 
-  test("finds its call by the session that initializing gave, which nobody can guess", async () => {
+  test("finds its call by the session that initializing gave, which no other client can know", async () => {
     const { world } = waitingWorld();
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
     const begun = [1, 2].map(() => post(world, { id: 1, method: "initialize", params }));

@@ -1,11 +1,11 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
-/** A cursor that says where a list goes on. It is no secret and no proof: the grants decide what a page shows. */
+/** A cursor that says where a list continues. It is neither secret nor trusted: the grants decide what a page shows. */
 export function writeCursor(place: object): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** What a cursor says; undefined when nobody here wrote it. */
+/** The content of a cursor; undefined when this host did not write it. */
 export function readCursor(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown;
@@ -14,7 +14,7 @@ export function readCursor(cursor: string): unknown {
   }
 }
 
-/** The error for a cursor that leads nowhere. */
+/** The error for an invalid cursor. */
 export function invalidCursor(): ProtocolError {
   const message = "The cursor is not valid here. Start again without a cursor.";
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message, { code: "invalid_request" });

@@ -5,10 +5,18 @@ import { connectClient } from "../../../test/mcp/servers.ts";
 
 const url = "http://turnpike.test/mcp";
 
+/** What clients of the newer revision say of themselves with every request. */
+const clientMeta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
 /** A world whose servers change when a test says so, and how many listen. */
-function world() {
+function world(limits: { streams?: number; sockets?: number } = {}) {
   const listeners = new Set<(kind: "tools" | "resources" | "prompts") => void>();
   const served = servedWorld({
+    ...limits,
     pool: {
       listen(_context, listener) {
         listeners.add(listener);
@@ -22,6 +30,18 @@ function world() {
     change: (kind: "tools" | "resources" | "prompts") => listeners.forEach((listener) => listener(kind)),
     open: (token = "assistant") =>
       served.serve(new Request(url, { headers: { authorization: `Bearer ${token}`, accept: "text/event-stream" } })),
+    subscribe: (token = "assistant") => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "subscriptions/listen",
+      };
+      const asked = { notifications: { toolsListChanged: true }, _meta: clientMeta };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: asked });
+      return served.serve(new Request(url, { method: "POST", headers, body }));
+    },
   };
 }
 
@@ -51,7 +71,7 @@ describe("a client that listens", () => {
 
   test("needs a credential, and hears nothing more once that is not valid", async () => {
     const { open, revoke, change, listeners } = world();
-    expect((await open("nobody")).status).toBe(401);
+    expect((await open("stranger")).status).toBe(401);
     const response = await open();
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -66,14 +86,28 @@ describe("a client that listens", () => {
     expect(listeners.size).toBe(0);
   });
 
-  test("has a hundred streams at most, of which those that it left do not count", async () => {
-    const { open, listeners } = world();
-    const responses = await Promise.all(Array.from({ length: 100 }, () => open()));
-    expect((await open()).status).toBe(429);
-    expect((await open("alice")).status).toBe(200);
+  test("has as many streams as a caller may have, in both revisions, of which those that it left do not count", async () => {
+    const { open, subscribe, listeners } = world({ streams: 2 });
+    const responses = [await open(), await subscribe()];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    for (const refused of [await open(), await subscribe()])
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect([(await open("alice")).status, listeners.size]).toEqual([200, 3]);
     await responses[0]?.body?.cancel();
+    expect((await subscribe()).status).toBe(200);
+    expect((await open()).status).toBe(429);
+    await responses[1]?.body?.cancel();
     expect((await open()).status).toBe(200);
-    expect(listeners.size).toBe(101);
+    expect(listeners.size).toBe(3);
+  });
+
+  test("and all others together have half of the sockets, whatever each may have", async () => {
+    const { open, subscribe } = world({ streams: 9, sockets: 4 });
+    const first = await open();
+    expect([first.status, (await subscribe("alice")).status]).toEqual([200, 200]);
+    expect([(await open()).status, (await subscribe("alice")).status]).toEqual([429, 429]);
+    await first.body?.cancel();
+    expect((await subscribe("alice")).status).toBe(200);
   });
 
   test("is sent away when the host closes", async () => {

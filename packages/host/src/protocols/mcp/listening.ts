@@ -1,49 +1,31 @@
 import type { ServerEventBus } from "@modelcontextprotocol/server";
 import type { DiscoveryContext } from "turnpike/contracts";
-import { ServiceHttpError } from "turnpike/http";
-import type { RequestRecord } from "../../access/index.ts";
+import { answerInSlot, type IncomingRequest, type StreamLimit } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
 
 /** The streams on which clients are told that lists changed. */
 export interface Listening {
   /**
-   * Follows the stream that `open` answers with, until its reader leaves, is not admitted any more, or the host closes. Throws
-   * when the credential has as many open as it may have.
+   * Follows the stream that `open` returns, until its reader leaves or is no longer admitted, or the host closes. Throws when the
+   * credential, or the host, has too many open streams.
    */
-  follow(record: RequestRecord, open: () => Promise<Response>): Promise<Response>;
-  /** Ends every stream, and those that come. */
+  follow(incoming: Pick<IncomingRequest, "request" | "record">, open: () => Promise<Response>): Promise<Response>;
+  /** Ends every stream, and every new one at once. */
   close(): void;
 }
 
-/** How many streams one credential may have open. */
-const maxStreams = 100;
-
-/** Makes what follows the streams of a host. */
-export function createListening(): Listening {
-  const open = new Map<string, number>();
+/** Makes the streams of a host. They count towards the same limit as every other stream of a caller. */
+export function createListening(limit: StreamLimit): Listening {
   const streams = new Set<() => void>();
   let isClosed = false;
-  const count = (key: string, by: 1 | -1): void => {
-    const left = (open.get(key) ?? 0) + by;
-    if (left === 0) open.delete(key);
-    else open.set(key, left);
-  };
   return {
-    async follow({ facts, caller }, answer) {
-      const key = JSON.stringify([facts.tenant, facts.credentialId]);
-      if ((open.get(key) ?? 0) >= maxStreams)
-        throw new ServiceHttpError(
-          429,
-          "rate_limited",
-          "Too many streams of this credential are open: close one first.",
-        );
-      const response = await answer();
+    async follow(incoming, answer) {
+      const response = (await answerInSlot(limit, incoming, answer)) as Response;
       if (!response.ok || response.body === null) return response;
-      count(key, 1);
+      const { caller } = incoming.record;
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       const leave = (): void => {
         if (!streams.delete(leave)) return;
-        count(key, -1);
         reader.cancel().catch(() => {});
       };
       streams.add(leave);
@@ -52,7 +34,7 @@ export function createListening(): Listening {
         {
           async pull(stream) {
             const { done, value } = await reader.read();
-            // Something is said every 15 seconds, so a silent stream ends with its credential too.
+            // Something is sent every 15 seconds, so a silent stream ends with its credential too.
             const isHeard = !done && (await caller?.isStillAdmitted(new Date())) === true;
             if (isHeard) return stream.enqueue(value);
             leave();
@@ -71,7 +53,7 @@ export function createListening(): Listening {
   };
 }
 
-/** The changes that concern a context, for those who ask for them in the newer revision. */
+/** The changes that concern a context, for clients of the newer revision. */
 export function changesFor(pool: Pick<McpPool, "listen">, context: DiscoveryContext): ServerEventBus {
   return {
     publish() {},
@@ -82,7 +64,7 @@ export function changesFor(pool: Pick<McpPool, "listen">, context: DiscoveryCont
 const encoder = new TextEncoder();
 const silenceMs = 15_000;
 
-/** The stream on which clients of the older revision hear what the server says by itself. */
+/** The stream of notifications for clients of the older revision. */
 export function openNotifications(pool: Pick<McpPool, "listen">, context: DiscoveryContext): Response {
   let leave = (): void => {};
   const body = new ReadableStream<Uint8Array>({
@@ -97,7 +79,7 @@ export function openNotifications(pool: Pick<McpPool, "listen">, context: Discov
         clearInterval(timer);
         stop();
       };
-      // The reader learns that it is heard from now on.
+      // Tells the reader that notifications arrive from now on.
       say(":\n\n");
     },
     cancel: () => leave(),

@@ -1,37 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { acceptContext } from "turnpike/http";
 import { eventually } from "../../../test/host-calls.ts";
-import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
-import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
+import { around, hole } from "../../../../turnpike/test/hostile-bodies.ts";
+import { mcpUrl as url, postMcp as post, servedWorld } from "../../../test/mcp/endpoint.ts";
 import { context, now } from "../../../test/records.ts";
 import { wireRequestFrom } from "../../../test/fetch-front.ts";
 import { createOriginOf } from "../../front/index.ts";
 import { openRecord } from "../../access/request-record.ts";
+import { createStreamSlots } from "../../front/index.ts";
 import { createListening } from "./listening.ts";
 import { mcpProtocol } from "./mcp-protocol.ts";
-
-const url = "http://turnpike.test/mcp";
-
-function post(
-  world: ServedWorld,
-  body: unknown,
-  headers: Record<string, string> = {},
-  signal: AbortSignal | null = null,
-): Promise<Response> {
-  return world.serve(
-    new Request(url, {
-      method: "POST",
-      headers: {
-        authorization: "Bearer assistant",
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        ...headers,
-      },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-      signal,
-    }),
-  );
-}
 
 const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
@@ -184,23 +162,7 @@ describe("a request", () => {
     });
   }
 
-  for (const row of [
-    { name: "message", body: hole },
-    { name: "parameters", body: { ...list, params: hole } },
-    { name: "arguments", body: { ...list, method: "tools/call", params: { name: "notes.read", arguments: hole } } },
-    { name: "cursor", body: { ...list, method: "resources/list", params: { cursor: hole } } },
-    { name: "id", body: { ...list, id: hole } },
-  ]) {
-    test(`is cheap to answer, whatever its ${row.name}`, async () => {
-      const world = servedWorld();
-      for (const { name, text } of hostileParts) {
-        const spent = await leastCpuMs(async () => (await post(world, around(row.body, text))).text());
-        expect([name, spent < maxCpuMs]).toEqual([name, true]);
-      }
-    });
-  }
-
-  test("for another path is somebody else's", async () => {
+  test("for another path is another handler's", async () => {
     for (const path of ["/", "/mcp/", "/mcpx", "/v1/tools"]) {
       expect((await servedWorld().serve(new Request(`http://turnpike.test${path}`))).status).toBe(418);
     }
@@ -238,7 +200,7 @@ test("the context of a request is validated and frozen when it is admitted, for 
     version: "1",
     known,
     pool,
-    listening: createListening(),
+    listening: createListening({ slots: createStreamSlots(10), perCredential: 9 }),
     about: { originOf: createOriginOf({}) },
     resolveContext,
   }).admit(incoming);

@@ -16,9 +16,9 @@ export interface McpProtocolOptions {
   api: ServiceApi;
   /** Authenticates the request and builds the context it acts in, for each request anew. */
   resolveContext: ContextResolver;
-  /** What there is to name for clients. */
+  /** The tools and namespaces that clients can be offered. */
   known: KnownNames;
-  /** What MCP servers have besides tools, which of them are not there, and when their lists change. */
+  /** What MCP servers offer besides tools, which servers are unavailable, and when their lists change. */
   pool: Pick<McpPool, "offers" | "unavailable" | "listen">;
   /** The streams of clients that listen. */
   listening: Listening;
@@ -28,7 +28,7 @@ export interface McpProtocolOptions {
 }
 
 /**
- * MCP over streamable HTTP. No session is kept: any host can answer any request. Every method has a route, because MCP itself
+ * MCP over streamable HTTP. There are no sessions: any host can answer any request. Every method has a route, because MCP itself
  * decides which methods it answers.
  */
 export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryContext> {
@@ -54,11 +54,9 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
         const { answer } = await loadAnswers();
         return answer(shared, incoming, context);
       },
-      // Whatever a call tells while it runs ends with the call; only who listens stays.
-      mayStream: () => method === "GET",
     })),
   };
 }
 
-/** What speaks MCP is large. It is loaded with the first request, so that hosts that get none start without it. */
+/** The MCP library is large. It is loaded with the first request, so that hosts without MCP clients start sooner. */
 const loadAnswers = () => import("./answer-request.ts");

@@ -203,7 +203,7 @@ for (const mode of ["legacy", "auto"] as const) {
         error: { status: "denied", code: "tool_unavailable", retryable: false },
       },
       {
-        name: "a tool that nobody has",
+        name: "a tool that does not exist",
         call: { name: "__proto__", arguments: {} },
         text: "denied (tool_unavailable): The caller cannot use this tool. List the tools to see which you can use.",
         error: { status: "denied", code: "tool_unavailable", retryable: false },
@@ -227,9 +227,9 @@ for (const mode of ["legacy", "auto"] as const) {
       });
     }
 
-    test("is told where the question is when its call needs a person's yes", async () => {
+    test("is told where the escalation is when its call needs a person's approval", async () => {
       const details = { escalationId: "q1", requestHash: "0".repeat(64), expiresAt: now };
-      const error = { code: "approval_required", message: "It needs a yes.", retryable: true, details };
+      const error = { code: "approval_required", message: "It needs an approval.", retryable: true, details };
       const asking = servedWorld({
         changeApi: (api) => ({
           ...api,
@@ -239,7 +239,7 @@ for (const mode of ["legacy", "auto"] as const) {
       });
       const client = await connect(asking);
       const text =
-        "denied (approval_required): It needs a yes. A person has been asked (q1). Call again with exactly the same arguments after the yes.";
+        "denied (approval_required): It needs an approval. A person has been asked (q1). Call again with exactly the same arguments after the approval.";
       expect(await client.callTool({ name: "notes.read", arguments: { note: "a" } })).toMatchObject({
         isError: true,
         content: [{ type: "text", text }],
@@ -269,7 +269,7 @@ for (const mode of ["legacy", "auto"] as const) {
     });
 
     for (const token of ["", "stranger"]) {
-      test(`with ${token === "" ? "no" : "a bad"} token is not let in`, async () => {
+      test(`with ${token === "" ? "no" : "a bad"} token is not admitted`, async () => {
         await expect(connect(servedWorld(), token)).rejects.toMatchObject({ status: 401 });
       });
     }

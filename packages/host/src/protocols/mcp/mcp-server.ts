@@ -18,21 +18,21 @@ export interface McpServerOptions {
   context: DiscoveryContext;
   /** The method of the request, if it has one. */
   method: string | undefined;
-  /** Why the arguments of its call are not taken, if they are not. */
+  /** Why the arguments of its call are refused, if they are. */
   badArguments?: string | undefined;
   names: OfferedNames;
-  /** What MCP servers have besides tools, and which of them are not there. */
+  /** What MCP servers offer besides tools, and which servers are unavailable. */
   pool: Pick<McpPool, "offers" | "unavailable">;
-  /** Notes that a request with this id runs, and how to cancel it. Returns what ends the note. */
+  /** Registers a running request, and how to cancel it. Returns the function that removes it. */
   begin(id: RequestId, cancel: () => void): () => void;
   /** The record of the request for the host's layers around the api. */
   host: unknown;
   version: string;
-  /** Told about errors that callers only see as `internal_error`. */
+  /** Called with errors that callers only see as `internal_error`. */
   onError(error: unknown): void;
 }
 
-/** The MCP server of one request: it offers the tools, resources and prompts of its context, and keeps no state. */
+/** The MCP server of one request: it offers the tools, resources and prompts of its context, and has no state. */
 export function createMcpServer({
   api,
   context,
@@ -51,7 +51,7 @@ export function createMcpServer({
     { name: "turnpike", version },
     { capabilities: { tools: listed, resources: listed, prompts: listed } },
   );
-  /** A list, with the servers that it would have more of if they were there. */
+  /** A list, with the names of the servers that are unavailable and so missing from it. */
   const withUnavailable = async <Result extends object>(list: Promise<Result>): Promise<Result> => {
     const result = await list;
     const servers = pool.unavailable(context);
@@ -61,7 +61,7 @@ export function createMcpServer({
     { mcpReq: { id, signal } }: ServerContext,
     answer: (access: Access) => Promise<Result>,
   ): Promise<Result> => {
-    // Closing the server ends the answer without a result, which is what MCP wants of a call that was cancelled.
+    // Closing the server ends the answer without a result, as MCP demands for a cancelled call.
     const end = begin(id, () => void server.close());
     try {
       // The kernel refuses to act in a context without authority, so the cast is safe.
@@ -97,7 +97,7 @@ export function createMcpServer({
     serve(call, (access) => getPrompt({ ...access, offers }, names, params)),
   );
   if (method === "tools/call") {
-    // A handler of this very method would lose whatever of a result the library does not know, such as newer parts of content.
+    // A handler for this method would drop the parts of a result that the library does not know, such as newer kinds of content.
     server.fallbackRequestHandler = ({ params }, call) =>
       serve(call, ({ options, ...access }) =>
         badArguments === undefined
@@ -108,7 +108,7 @@ export function createMcpServer({
   return server;
 }
 
-/** Where the `_meta` of a list names the servers that are not there. */
+/** The key in the `_meta` of a list that names the unavailable servers. */
 const unavailableKey = "turnpike/unavailable";
 
 const CallSchema = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });

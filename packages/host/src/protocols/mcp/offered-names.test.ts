@@ -48,13 +48,13 @@ describe("what a client means", () => {
     { by: "", meant: "" },
     { by: "mcp_notes_files_list_0a1b2c3d", meant: undefined },
   ]) {
-    test(`by ${JSON.stringify(row.by)} is ${row.meant ?? "to be looked for"}`, () => {
+    test(`by ${JSON.stringify(row.by)} is ${row.meant ?? "to be searched"}`, () => {
       expect(names.meant(row.by)).toBe(row.meant);
     });
   }
 });
 
-test("an offered name fits every client, and means what was offered or has to be looked for; so does the real name", () => {
+test("an offered name fits every client, and means what was offered or has to be searched; so does the real name", () => {
   const part = fc.string({ unit: fc.constantFrom("a", "b", ".", "_", "-", " ", "1"), minLength: 1, maxLength: 9 });
   fc.assert(
     fc.property(fc.uniqueArray(part), fc.uniqueArray(part), fc.array(part), (tools, namespaces, rests) => {

@@ -1,20 +1,20 @@
-import { hashedName, nameTools, providerName } from "../../base/index.ts";
+import { hashedName, nameTools, providerName } from "../../shared/index.ts";
 
-/** What a host can have, whoever asks: its own tools, and the namespaces that bring tools and prompts of their own. */
+/** What a host can offer to any caller: its own tools, and the namespaces that have tools and prompts of their own. */
 export interface KnownNames {
   tools: readonly string[];
   namespaces: readonly string[];
 }
 
 /**
- * The names under which clients are shown tools and prompts. INVARIANT: which name something has depends on itself and on
- * what the host is made of, never on what else a caller may use. So no change of grants gives a name that somebody was
- * shown to something else.
+ * The names under which clients see tools and prompts. INVARIANT: a name depends only on the tool or prompt and on the
+ * configuration of the host, never on what else a caller may use. So no change of grants makes a name that a client has seen
+ * mean something else.
  */
 export interface OfferedNames {
   /** The name that clients are shown: `^[a-zA-Z0-9_-]{1,64}$`. */
   of(name: string): string;
-  /** What a name means, an offered one or a real one; undefined for one with a hash, which is looked for among what is there. */
+  /** What an offered or a real name means; undefined for a name with a hash, which has to be found in the list. */
   meant(name: string): string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function createOfferedNames({ tools, namespaces }: KnownNames): OfferedNa
   const prefixes = namespaces
     .map((namespace) => ({ namespace, prefix: `${providerName(namespace)}_` }))
     .toSorted((one, other) => other.prefix.length - one.prefix.length);
-  /** The one name in a namespace that is offered as this without a hash. */
+  /** The real name that is offered under this name without a hash. */
   const readBack = (name: string): string | undefined => {
     const found = prefixes.find(({ prefix }) => name.startsWith(prefix));
     return found && `${found.namespace}.${name.slice(found.prefix.length)}`;
@@ -49,12 +49,12 @@ export function createOfferedNames({ tools, namespaces }: KnownNames): OfferedNa
   };
 }
 
-/** The entries whose offered name no other one has. A hash is short enough for somebody to make two names that share it. */
+/** The entries whose offered name is unique. A hash is so short that an attacker could make two names that share it. */
 export function withUniqueNames<Entry extends { name: string }>(entries: readonly Entry[]): Entry[] {
   const counts = new Map<string, number>();
   for (const { name } of entries) counts.set(name, (counts.get(name) ?? 0) + 1);
   return entries.filter(({ name }) => counts.get(name) === 1);
 }
 
-/** Where the real name is in the `_meta` of something offered. */
+/** The key of the real name in the `_meta` of an offered entry. */
 export const realNameKey = "turnpike/name";

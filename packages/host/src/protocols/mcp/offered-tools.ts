@@ -35,7 +35,7 @@ function hasObjectOutput(schema: JsonObject | undefined): schema is JsonObject {
 /** What a call of a tool uses. */
 export interface ToolAccess extends Access {
   names: OfferedNames;
-  /** Told about errors that callers only see as `internal_error`. */
+  /** Called with errors that callers only see as `internal_error`. */
   onError(error: unknown): void;
 }
 
@@ -58,8 +58,8 @@ export async function callTool(
 }
 
 /**
- * The tool with this offered name, among those that the caller may use; the name itself when there is none, and the gate
- * refuses it. Few names end with a hash, so it is right that this listing is on the trail like any other.
+ * The tool with this offered name, among those that the caller may use; without one the name itself, which the gate refuses.
+ * Only names with a hash need this listing, so it is recorded in the audit log like any other.
  */
 async function findTool({ api, context, options, names }: ToolAccess, offered: string): Promise<string> {
   const tools = await api.listTools(context, options);
@@ -76,7 +76,7 @@ function toCallResult(result: ToolResult): CallToolResult {
   return { content: [{ type: "text", text }], ...(isObject(output) && { structuredContent: output }) };
 }
 
-/** The result of an MCP server's tool as the server said it: content, and the structure if there is one beside it. */
+/** The result of an MCP server's tool as the server sent it: content, and the structured content if there is any. */
 function toServersResult(output: JsonObject, { content, _meta }: JsonObject): CallToolResult {
   return {
     content: (content ?? output["content"]) as CallToolResult["content"],

@@ -20,7 +20,7 @@ async function challenge(host: string | undefined, about?: Partial<ProtectedReso
 const challengeAt = (origin: string): string =>
   `Bearer realm="turnpike", resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
 
-describe("whoever comes without a credential is told where to learn how to get one", () => {
+describe("a caller without a credential is told where to learn how to get one", () => {
   for (const row of [
     { name: "at the Host of the request", host: "gate.example.com:8787", origin: "http://gate.example.com:8787" },
     {

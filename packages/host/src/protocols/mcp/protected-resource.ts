@@ -2,7 +2,7 @@ import { jsonReply, ServiceHttpError, type Reply } from "turnpike/http";
 import type { RequestHeaders } from "../../access/index.ts";
 import type { OriginOf, ProtocolRoute } from "../../front/index.ts";
 
-/** What is said about where the host is, and who issues tokens for it (RFC 9728). */
+/** The address of the host, and who issues tokens for it (RFC 9728). */
 export interface ProtectedResource {
   originOf: OriginOf;
   /** Who issues the tokens of an identity provider. */
@@ -11,10 +11,10 @@ export interface ProtectedResource {
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 
-/** Where the metadata is: for the host, and for its MCP address. */
+/** The addresses of the metadata: for the host, and for its MCP path. */
 export const metadataPaths = [wellKnown, `${wellKnown}/mcp`];
 
-/** The pages from which a client learns how to get in. */
+/** The pages from which a client learns how to get a token. */
 export function metadataRoutes(about: ProtectedResource): ProtocolRoute<undefined>[] {
   return metadataPaths.map((path) => ({
     method: "GET",
@@ -33,8 +33,8 @@ function metadata(about: ProtectedResource, headers: RequestHeaders): Reply {
 }
 
 /**
- * A refusal for want of a credential that says where to learn how to get one, if the sender says where they reached the host;
- * any other error as it is.
+ * Adds the address of the metadata to a refusal for a missing credential, if the request says under which address the host was
+ * reached. Any other error is returned as it is.
  */
 export function withMetadata(error: unknown, about: ProtectedResource, headers: RequestHeaders): unknown {
   const origin = originIn(about, headers);

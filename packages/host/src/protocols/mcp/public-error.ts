@@ -25,7 +25,7 @@ export function toProtocolError(error: PublicError, kind: "refused" | "failed"):
   return new ProtocolError(number, error.message + askedPerson(error.details), { code: error.code });
 }
 
-/** The words of an error, and what the caller can do about it. Models read nothing else. */
+/** The message of an error, and what the caller can do about it. Models read nothing else. */
 export function advise({ code, message, retryable, details }: PublicError): string {
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
   const asked = askedPerson(details);
@@ -42,10 +42,10 @@ const nextSteps: Readonly<Record<string, string>> = {
   invalid_tool_arguments: "Correct the arguments and call again.",
 };
 
-/** What to do about something that waits for a person's yes. */
+/** What to do about an act that waits for a person's approval. */
 function askedPerson(details: JsonObject | undefined): string {
   const asked = details?.["escalationId"];
   return typeof asked === "string"
-    ? ` A person has been asked (${asked}). Call again with exactly the same arguments after the yes.`
+    ? ` A person has been asked (${asked}). Call again with exactly the same arguments after the approval.`
     : "";
 }

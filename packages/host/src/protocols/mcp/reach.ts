@@ -9,7 +9,7 @@ export async function reachOf({ api, context, options }: Access): Promise<readon
   throw toProtocolError({ code: reached.reasonCode, message: "What may be read cannot be said right now." }, "failed");
 }
 
-/** Whether a place is one where this may be done. */
+/** Whether an action is allowed at a place. */
 export function allows({ actions }: ReachEntry, action: string): boolean {
   return actions.includes(action) || actions.includes("*");
 }

@@ -104,7 +104,7 @@ describe("reading", () => {
   }
 });
 
-test("a cursor that somebody invented leads nowhere, and never beyond the grants", async () => {
+test("a cursor that a client invented leads nowhere, and never beyond the grants", async () => {
   const client = await connect([capability("files/notes", both)]);
   const invented = { path: ["private"], scope: "descendants" };
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");

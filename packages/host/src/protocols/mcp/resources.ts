@@ -14,7 +14,7 @@ import {
   type OfferAccess,
 } from "./server-offers.ts";
 
-/** One page of what the caller may read: the files of the host, then what MCP servers have. */
+/** One page of what the caller may read: the files of the host, then the resources of MCP servers. */
 export async function listResources(access: OfferAccess, cursor: string | undefined): Promise<ListResourcesResult> {
   const reach = await reachOf(access);
   const after = cursor === undefined ? undefined : offerPlace(cursor);
@@ -25,13 +25,13 @@ export async function listResources(access: OfferAccess, cursor: string | undefi
   return { resources: [...files.resources, ...resources], ...next };
 }
 
-/** How the URIs of files are made, and those of servers. */
+/** The URI templates of files, and those of servers. */
 export async function listTemplates(access: OfferAccess): Promise<ListResourceTemplatesResult> {
   const file = { name: "file", uriTemplate: fileUriTemplate, description: "A file that you may read." };
   return { resourceTemplates: [file, ...(await listServerTemplates(access))] };
 }
 
-/** Reads a file of the host, or what an MCP server has under a URI of its own. */
+/** Reads a file of the host, or a resource of an MCP server. */
 export function readResource(access: OfferAccess, uri: string): Promise<ReadResourceResult> {
   return isFileUri(uri) ? readFile(access, uri) : readServerResource(access, uri);
 }

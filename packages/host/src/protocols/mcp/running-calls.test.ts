@@ -22,7 +22,7 @@ describe("a cancellation ends a call that runs", () => {
     });
   }
 
-  test("and neither of two that share an id, as nobody knows which was meant", () => {
+  test("and neither of two that share an id, as it is unknown which was meant", () => {
     const calls = createRunningCalls();
     const ended: string[] = [];
     const endFirst = calls.begin(origin, 1, () => ended.push("first"));

@@ -10,11 +10,11 @@ export interface CallOrigin {
 export type RequestId = string | number;
 
 /**
- * The calls that run on this host, so that a client can cancel one of its own with another request. An entry is there as
- * long as its call, so there are never more than requests.
+ * The calls that run on this host, so that a client can cancel one of its own with another request. An entry lasts as long as
+ * its call, so there are never more entries than requests.
  */
 export interface RunningCalls {
-  /** Notes a call. Returns what ends the note. */
+  /** Registers a call. Returns the function that removes it. */
   begin(origin: CallOrigin, id: RequestId, cancel: () => void): () => void;
   /** Cancels the call of this origin with this id. Nothing happens when there is none, or when several share the id. */
   cancel(origin: CallOrigin, id: RequestId): void;

@@ -144,13 +144,13 @@ for (const mode of ["legacy", "auto"] as const) {
           await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32_602 });
       });
 
-      test("what is not granted, what its server does not have and what nobody has are refused alike", async () => {
+      test("what is not granted, what its server does not have and what no server has are refused alike", async () => {
         const client = await connect([reads("wiki", "wiki://page/gone")], [wiki]);
         for (const uri of [
           "wiki://help",
           "wiki://page/8",
           "wiki://page/gone",
-          "nobody://has",
+          "missing://note",
           `wiki://page/${"x".repeat(300)}`,
         ]) {
           const message = "There is no such resource, or no grant covers it.";
@@ -208,7 +208,7 @@ for (const mode of ["legacy", "auto"] as const) {
       }
     });
 
-    test("a prompt that is not granted and one that nobody has are refused alike", async () => {
+    test("a prompt that is not granted and one that no server has are refused alike", async () => {
       const client = await connect([uses("wiki", "sum_up"), readsAll("other")]);
       const message = "There is no such prompt, or no grant covers it.";
       for (const name of ["mcp_other_sum_up", "mcp.other.sum_up", "mcp_wiki_none", "sum_up", "", "__proto__"]) {
@@ -219,7 +219,7 @@ for (const mode of ["legacy", "auto"] as const) {
   });
 }
 
-test("what is read and refused is on the trail, and a denial that is not about grants says its code and what to do", async () => {
+test("what is read and refused is in the audit log, and a denial that is not about grants says its code and what to do", async () => {
   const world = worldOf([reads("wiki", "wiki://help")]);
   const client = await connectClient("http://turnpike.test/mcp", "assistant", { serve: world.serve });
   await client.readResource({ uri: "wiki://help" });
@@ -230,7 +230,7 @@ test("what is read and refused is on the trail, and a denial that is not about g
     ["denied", step("wiki://start")],
   ]);
 
-  const error = { code: "approval_required", message: "It needs a yes.", details: { escalationId: "q1" } };
+  const error = { code: "approval_required", message: "It needs an approval.", details: { escalationId: "q1" } };
   const asking = servedWorld({
     offers: [wiki],
     changeApi: (api) => ({
@@ -241,7 +241,7 @@ test("what is read and refused is on the trail, and a denial that is not about g
   });
   const asked = await connectClient("http://turnpike.test/mcp", "assistant", { serve: asking.serve });
   const text =
-    "It needs a yes. A person has been asked (q1). Call again with exactly the same arguments after the yes.";
+    "It needs an approval. A person has been asked (q1). Call again with exactly the same arguments after the approval.";
   await expect(asked.readResource({ uri: "wiki://help" })).rejects.toMatchObject({
     code: -32_602,
     message: expect.stringContaining(text),

@@ -17,7 +17,7 @@ import { realNameKey, withUniqueNames, type OfferedNames } from "./offered-names
 import { toProtocolError } from "./public-error.ts";
 import { allows, covers, reachOf } from "./reach.ts";
 
-/** What reads and uses what MCP servers have besides tools. */
+/** What is needed to read and use what MCP servers offer besides tools. */
 export interface OfferAccess extends Access {
   offers: McpPool["offers"];
 }
@@ -26,7 +26,7 @@ const pageSize = 200;
 
 const PlaceSchema = z.strictObject({ after: z.tuple([z.string(), z.string()]) });
 
-/** The entry of a list behind which its next page begins: the namespace of the server, and the server's own word for it. */
+/** The entry behind which the next page of a list begins: the namespace of the server, and the server's own name of it. */
 export type OfferPlace = z.infer<typeof PlaceSchema>["after"];
 
 /** The place in a cursor; undefined when the cursor is of another kind. */
@@ -40,7 +40,7 @@ export async function listServerResources(
   reach: readonly ReachEntry[],
   after: OfferPlace | undefined,
 ): Promise<{ resources: Resource[]; nextCursor?: string }> {
-  // By URI, because a URI that several have is read from the first.
+  // By URI, because a URI that several servers list is read from the first.
   const readable = new Map<string, Placed<Resource>>();
   for (const offer of await offersTo(access)) {
     for (const entry of offer.resources) {
@@ -68,7 +68,7 @@ export async function listServerTemplates(access: OfferAccess): Promise<Resource
   return offers.filter(hasReadable).flatMap(({ resourceTemplates }) => resourceTemplates);
 }
 
-/** Reads a resource through the gate. One that nobody has and one that is not granted are answered alike. */
+/** Reads a resource through the gate. A resource that does not exist and one that is not granted get the same answer. */
 export async function readServerResource(access: OfferAccess, uri: string): Promise<ReadResourceResult> {
   const offer = await serverOf(access, uri);
   const output = offer && (await actOn(access, offer, "read", ["resources", uri]));
@@ -121,7 +121,7 @@ function toOffered(
   return { place: [namespace, prompt.name], name, entry };
 }
 
-/** Uses a prompt through the gate, by its offered name or its real one. An unknown one and one not granted are alike. */
+/** Uses a prompt through the gate, by its offered or real name. An unknown prompt and one that is not granted get the same answer. */
 export async function getPrompt(
   access: OfferAccess,
   names: OfferedNames,
@@ -131,7 +131,7 @@ export async function getPrompt(
   const [found, ...others] = (await offersTo(access)).flatMap((offer) =>
     offer.prompts.filter((prompt) => isMeant(`${offer.namespace}.${prompt.name}`)).map((prompt) => ({ offer, prompt })),
   );
-  // Two whose names share a hash are offered to nobody.
+  // Two prompts whose names share a hash are not offered.
   const meant = others.length === 0 ? found : undefined;
   const input = { arguments: args };
   const output = meant && (await actOn(access, meant.offer, "use", ["prompts", meant.prompt.name], input));
@@ -140,7 +140,7 @@ export async function getPrompt(
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, message, { code: "no_matching_grant" });
 }
 
-/** What servers have for this caller. The host's own files cannot be another's, whatever a server says. */
+/** What servers offer to this caller, without URIs of the host's own files, which no server may claim. */
 async function offersTo({ offers, context, options }: OfferAccess): Promise<ServerOffer[]> {
   const offered = await offers(context, options.signal);
   return offered.map((offer) => ({
@@ -163,7 +163,7 @@ function isGranted(
   );
 }
 
-/** Acts on what a server has; undefined when no grant covers it, or it is not there after all. */
+/** Acts on a server's resource or prompt; undefined when no grant covers it, or when it does not exist after all. */
 async function actOn(
   { api, context, options }: OfferAccess,
   { namespace }: ServerOffer,
@@ -187,7 +187,7 @@ interface Placed<Entry> {
   entry: Entry;
 }
 
-/** One page of a list that is there as a whole. */
+/** One page of a list that was read as a whole. */
 function pageAfter<Entry>(
   all: readonly Placed<Entry>[],
   after: OfferPlace | undefined,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "turnpike/contracts";
-import type { AdminRouteName } from "../../management/index.ts";
+import type { AdminRouteName } from "../../admin-contract/index.ts";
 
 /** A request of an operator that the demo answers. What only a running host knows, such as an id, is made up. */
 export interface AdminExample {
@@ -14,14 +14,15 @@ const credentialId = "e1a9697208560177";
 const todo = { namespace: "files", path: ["notes", "todo.md"] };
 const escalation = { id: "qmwj8kvju29dd99fe", ask: "c4ad192778913be0771c887a93d2ac6be7b3f5354fc8136b03e1ea47ee0ad23a" };
 
-/** One for each route, in an order in which they follow each other: what one needs, one before it has made. */
+/** One example for each route, in an order in which each finds what earlier ones have made. */
 export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   createCredential: {
     body: { namespaceId, access: { actor: assistant, owner: alice, authority: alice, purposes: ["demo"] } },
   },
   listCredentials: { query: { namespaceId } },
+  showCredential: { query: { id: credentialId } },
   rotateCredential: { body: { id: credentialId } },
-  revokeCredential: { body: { id: credentialId } },
+  revokeCredential: { body: { id: credentialId, andEverything: true } },
   createGrant: {
     body: {
       id: "assistant-ideas",
@@ -94,5 +95,6 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listDeliveries: { query: { namespaceId, state: "failed" } },
   retryDelivery: { body: { namespaceId, id: "msg_5f0b3c1d2e4a49d8a1c7e90b6d2f8a34" } },
   createBackup: { body: {} },
+  acceptLoss: { body: { revokeCredentials: true } },
   deleteTenant: { body: { namespaceId, confirm: namespaceId } },
 };

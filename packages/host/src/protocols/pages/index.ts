@@ -1,2 +1,3 @@
 export { hostOpenApi } from "./openapi.ts";
 export { metricsPage, openPages } from "./pages.ts";
+export { whoamiProtocol } from "./whoami.ts";

@@ -4,29 +4,28 @@ import { admissionErrors } from "../../access/index.ts";
 import { frontErrors, wireErrors } from "../../front/index.ts";
 
 /**
- * What has to be known of the sender of a request: nothing, that their credential is valid, the context that it acts in, or that
- * it is an operator's.
+ * What a route requires of the sender: nothing, a valid credential, a context to act in, or an operator's credential.
  */
 export type Access = "open" | keyof typeof admissionErrors;
 
-/** An operation before what its way in adds to it. */
+/** An operation before the security, headers and errors of its kind of access are added. */
 export interface DescribedOperation extends JsonObject {
   responses: JsonObject;
 }
 
-/** How the operations of one way in are described. */
-interface Way {
+/** How the operations with one kind of access are described. */
+interface AccessDescription {
   security: JsonObject[];
   /** Names of the headers that requests may have. */
   parameters: readonly string[];
-  /** Headers that every answer but an error has, and that an error may have. */
+  /** Headers that every successful answer has, and that an error may have. */
   headers: JsonObject;
   errorHeaders: JsonObject;
   errors: ErrorResponses;
   codes: readonly ErrorCode[];
 }
 
-/** The schemes by which somebody is known. */
+/** The ways to authenticate. */
 export const securitySchemes: JsonObject = {
   credential: {
     type: "http",
@@ -45,7 +44,7 @@ export const securitySchemes: JsonObject = {
     in: "cookie",
     name: "__Host-turnpike",
     description:
-      "The cookie of a session, which createSession begins; without https it is called turnpike. It admits nobody without the other half.",
+      "The cookie of a session, which createSession begins; without https it is called turnpike. It is worthless without the other half.",
   },
   sessionPage: {
     type: "apiKey",
@@ -125,8 +124,15 @@ export const hostHeaders: JsonObject = {
     description: "The cookie of the session; when a session ends, the browser forgets it.",
     schema: { type: "string" },
   },
+  ToolsUnavailable: {
+    description:
+      "The tool namespaces of the caller whose MCP servers are not there right now, with commas between them: the list may lack " +
+      "tools of theirs. Absent when all are there.",
+    schema: { type: "string" },
+    example: "mcp.notes, mcp.wiki",
+  },
   McpSessionId: {
-    description: "Comes with the answer to `initialize`. Clients repeat it, and the host keeps nothing under it.",
+    description: "Comes with the answer to `initialize`. Clients repeat it, and the host stores nothing under it.",
     schema: { type: "string" },
   },
 };
@@ -146,15 +152,15 @@ const headersOf = {
   overloaded: retryAfter,
 };
 
-/** Describes operations by the way in that they have. One for each document, because it collects their errors. */
-export interface WaysIn {
-  /** The operation with the security, the headers and the errors that it has by its way in. */
+/** Describes operations by their kind of access. Each document needs its own, because it collects their errors. */
+export interface AccessSchemes {
+  /** The operation with the security, the headers and the errors of its kind of access. */
   describe(access: Access, operation: DescribedOperation, codes: readonly (ErrorCode | CodeAtStatus)[]): JsonObject;
   /** The error responses of all operations. */
   components(): JsonObject;
 }
 
-export function openWaysIn(): WaysIn {
+export function openAccessSchemes(): AccessSchemes {
   const ofCallers = {
     security: [{ credential: [] }, { jwt: [] }],
     headers: traced,
@@ -162,7 +168,7 @@ export function openWaysIn(): WaysIn {
     errors: describeErrors({ headers: maybeTraced, headersOf }),
   };
   const trace = ["TraceId", "Traceparent"];
-  const ways: Record<Access, Way> = {
+  const ways: Record<Access, AccessDescription> = {
     open: {
       security: [],
       parameters: [],
@@ -206,7 +212,7 @@ export function openWaysIn(): WaysIn {
   };
 }
 
-/** What the socket may refuse any request with. Only the body of a request can come too slowly for its route to be known. */
+/** The errors of the socket for any request. Only a body can arrive too slowly after its route is known. */
 function wireCodes(hasBody: boolean): CodeAtStatus[] {
   return Object.entries(wireErrors)
     .filter(([, code]) => hasBody || code !== "request_timeout")

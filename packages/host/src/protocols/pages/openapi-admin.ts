@@ -2,14 +2,14 @@ import * as contracts from "turnpike/contracts";
 import type { ErrorCode, JsonObject } from "turnpike/contracts";
 import type { CodeAtStatus } from "turnpike/http";
 import { z } from "zod";
-import { type AdminRoute, type AdminRouteName, adminRoutes, sharedShapes } from "../../management/index.ts";
+import { type AdminRoute, type AdminRouteName, adminRoutes, sharedShapes } from "../../admin-contract/index.ts";
 import { adminExamples, type AdminExample } from "./admin-examples.ts";
-import { refTo, type WaysIn } from "./openapi-access.ts";
+import { refTo, type AccessSchemes } from "./openapi-access.ts";
 
 export const adminTag = { name: "operators", description: "What operators do: with an operator's credential only." };
 
 /** The paths of the operators' routes, from the same table that answers them. */
-export function adminPaths(ways: WaysIn, headers: JsonObject): Record<string, JsonObject> {
+export function adminPaths(ways: AccessSchemes, headers: JsonObject): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {};
   for (const [name, route] of Object.entries<AdminRoute>(adminRoutes)) {
     const described = operation(name as AdminRouteName, route, headers);
@@ -78,7 +78,7 @@ const cookieSetting: ReadonlySet<AdminRouteName> = new Set(["createSession", "en
 
 /** Who may use a route. */
 function accessText({ roles, about, isOpen }: AdminRoute): string {
-  if (isOpen === true) return "For everybody: the body has what admits them.";
+  if (isOpen === true) return "For every caller: the body has what admits them.";
   const who = `For operators with the role ${roles.join(", ").replace(/, (?=[^,]*$)/, " or ")}`;
   return about === "host" ? `${who} of all tenants.` : `${who}.`;
 }

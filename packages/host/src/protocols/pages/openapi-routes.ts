@@ -7,9 +7,10 @@ import {
   type JsonObject,
 } from "turnpike/contracts";
 import { z } from "zod";
+import { WhoamiSchema, whoamiPath } from "../../admin-contract/index.ts";
 import { refTo, type Access } from "./openapi-access.ts";
 
-// What the host answers besides the service and the operators' routes. A test holds these rows against the protocols.
+// The routes of the host besides those of the service and of operators. A test compares these rows with the protocols.
 
 /** The body of an answer: a named schema, or text. */
 interface DescribedAnswer {
@@ -74,7 +75,7 @@ const EvaluationsRequestSchema = PartialEvaluationSchema.extend({
     .array(PartialEvaluationSchema)
     .max(256)
     .optional()
-    .meta({ description: "the questions; what one leaves out is what is said beside this list" }),
+    .meta({ description: "the evaluations; what one leaves out is taken from beside this list" }),
   options: z
     .object({ evaluations_semantic: z.enum(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]) })
     .optional(),
@@ -87,12 +88,12 @@ const EvaluationAnswerSchema = z.object({
     error: z
       .object({ status: z.int(), message: z.string() })
       .optional()
-      .meta({ description: "what is wrong with this question among several" }),
+      .meta({ description: "what is wrong with this evaluation among several" }),
   }),
 });
 const EvaluationsAnswerSchema = z.object({
   evaluations: z.array(EvaluationAnswerSchema).optional().meta({ description: "the answers, in their order" }),
-  decision: z.boolean().optional().meta({ description: "of a request without a list: it is one question" }),
+  decision: z.boolean().optional().meta({ description: "of a request without a list, which is one evaluation" }),
   context: EvaluationAnswerSchema.shape.context.optional(),
 });
 const AuthzenConfigurationSchema = z.object({
@@ -105,7 +106,10 @@ const ProtectedResourceSchema = z.object({
   authorization_servers: z.array(z.string()).optional().meta({ description: "who issues JWTs for this host" }),
   bearer_methods_supported: z.array(z.string()),
 });
-const ReadinessSchema = z.object({ status: z.enum(["ready", "unavailable"]) });
+const ReadinessSchema = z.object({
+  status: z.enum(["ready", "unavailable"]),
+  reason: z.string().optional().meta({ description: "of a host that is not ready: why, as a sentence" }),
+});
 const ApiDescriptionSchema = z.looseObject({ openapi: z.string() });
 const McpMessageSchema = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -133,6 +137,7 @@ export const hostShapes: Readonly<Record<string, z.ZodType>> = {
   AuthzenConfigurationSchema,
   ProtectedResourceSchema,
   ReadinessSchema,
+  WhoamiSchema,
   ApiDescriptionSchema,
   McpMessageSchema,
   McpRefusalSchema,
@@ -165,7 +170,9 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
     path: "/ready",
     tag: "Host",
     summary: "Is the host ready?",
-    description: "Whether the database took a write within the last moments. Answers within two seconds.",
+    description:
+      "Whether the database took a write within the last instants, and writes of calls have not been failing for five seconds. " +
+      "Answers within two seconds.",
     access: "open",
     answers: {
       200: { description: "The host is ready.", schema: ReadinessSchema },
@@ -181,6 +188,15 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
       "The metrics of this host as Prometheus reads them. For operators with the role admin or auditor of all tenants.",
     access: "operator",
     answers: { 200: { description: "The metrics.", types: ["text/plain"] } },
+  },
+  whoami: {
+    method: "GET",
+    path: whoamiPath,
+    tag: "Host",
+    summary: "Who am I here?",
+    description: "Who the bearer of this credential is to this host, operators too. It never says the token.",
+    access: "credential",
+    answers: { 200: { description: "Who you are.", schema: WhoamiSchema } },
   },
   readOpenApi: {
     method: "GET",
@@ -199,7 +215,7 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
   readProtectedResourceOfMcp: {
     ...protectedResource,
     path: "/.well-known/oauth-protected-resource/mcp",
-    description: "The metadata of the protected resource (RFC 9728), where clients of `/mcp` look for it.",
+    description: "The metadata of the protected resource (RFC 9728), where clients of `/mcp` find it.",
   },
   readAuthzenConfiguration: {
     method: "GET",
@@ -255,7 +271,9 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
         },
       },
     },
-    answers: { 200: { description: "The decisions, in the order of the questions.", schema: EvaluationsAnswerSchema } },
+    answers: {
+      200: { description: "The decisions, in the order of the evaluations.", schema: EvaluationsAnswerSchema },
+    },
     errors: evaluationErrors,
   },
   sendMcpMessage: {
@@ -264,7 +282,7 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
     tag: "MCP",
     summary: "Speak MCP",
     description:
-      "One JSON-RPC message of MCP, with `accept: application/json, text/event-stream`. A client sees the tools that its credential may use. No session is kept; other verbs are answered 405.",
+      "One JSON-RPC message of MCP, with `accept: application/json, text/event-stream`. A client sees the tools that its credential may use. There are no sessions; other verbs are answered 405.",
     access: "context",
     request: McpMessageSchema,
     examples: {

@@ -1,6 +1,6 @@
 import type { ErrorCode, JsonObject, RouteName } from "turnpike/contracts";
 import { replayErrors } from "../../ledger/index.ts";
-import { refTo, type DescribedOperation, type WaysIn } from "./openapi-access.ts";
+import { refTo, type DescribedOperation, type AccessSchemes } from "./openapi-access.ts";
 
 /** The parts of the service's own description that are completed here. */
 interface ServiceDescription {
@@ -8,19 +8,28 @@ interface ServiceDescription {
   components: { responses: Record<string, { "x-error-codes": ErrorCode[] }> };
 }
 
-/** What the layers that the host puts around the service add to what its operations are refused with. */
+/** The errors that the host's layers around the service add to those of its operations. */
 const errorsOfLayers: Partial<Record<RouteName, readonly ErrorCode[]>> = {
-  invokeTool: replayErrors,
-  invokeResource: replayErrors,
-  sendMessage: replayErrors,
-  executeTurn: ["sender_not_allowed", "overloaded"],
+  invokeTool: [...replayErrors, "database_went_back"],
+  invokeResource: [...replayErrors, "database_went_back"],
+  sendMessage: [...replayErrors, "database_went_back"],
+  executeTurn: ["sender_not_allowed", "overloaded", "database_went_back"],
 };
 
-/** The operations whose results are kept, so that a request that comes again is answered with what became of the first. */
-const kept: ReadonlySet<string> = new Set(["invokeTool", "invokeResource", "sendMessage"]);
+/** The headers that the layers add to an answer. Results of some operations are stored for requests that are repeated. */
+const replayed = { "idempotency-replayed": refTo("headers", "IdempotencyReplayed") };
+const headersOfLayers: Partial<Record<RouteName, JsonObject>> = {
+  invokeTool: replayed,
+  invokeResource: replayed,
+  sendMessage: replayed,
+  listTools: { "x-tools-unavailable": refTo("headers", "ToolsUnavailable") },
+};
 
 /** The paths of the service, as the host answers them. */
-export function servicePaths({ paths, components }: ServiceDescription, ways: WaysIn): Record<string, JsonObject> {
+export function servicePaths(
+  { paths, components }: ServiceDescription,
+  ways: AccessSchemes,
+): Record<string, JsonObject> {
   const complete = (operation: ServiceDescription["paths"][string][string]): JsonObject => {
     const { operationId, security, responses } = operation;
     const codes = Object.values(responses).flatMap((response) => {
@@ -33,7 +42,7 @@ export function servicePaths({ paths, components }: ServiceDescription, ways: Wa
       {
         ...operation,
         responses: Object.fromEntries(
-          answers.map(([status, answer]) => [status, kept.has(operationId) ? replayable(answer) : answer]),
+          answers.map(([status, answer]) => [status, withHeaders(answer, headersOfLayers[operationId as RouteName])]),
         ),
       },
       [...codes, ...(errorsOfLayers[operationId as RouteName] ?? [])],
@@ -47,7 +56,7 @@ export function servicePaths({ paths, components }: ServiceDescription, ways: Wa
   );
 }
 
-function replayable(answer: JsonObject[string]): JsonObject {
+function withHeaders(answer: JsonObject[string], added: JsonObject = {}): JsonObject {
   const { headers, ...rest } = answer as JsonObject & { headers: JsonObject };
-  return { ...rest, headers: { ...headers, "idempotency-replayed": refTo("headers", "IdempotencyReplayed") } };
+  return { ...rest, headers: { ...headers, ...added } };
 }

@@ -2,13 +2,14 @@ import { describe, expect, test } from "vitest";
 import { openApiDocument, type RouteRow } from "turnpike/http";
 import { operationOf, type OpenApi } from "../../../../turnpike/test/openapi.ts";
 import { hostOpenApi } from "./openapi.ts";
-import { adminRoutes, type AdminRoute } from "../../management/index.ts";
+import { adminRoutes, type AdminRoute } from "../../admin-contract/index.ts";
 import { adminProtocol } from "../admin/admin-protocol.ts";
 import { authzenProtocol } from "../authzen/authzen-protocol.ts";
 import { readEvaluation, readEvaluations } from "../authzen/evaluation-request.ts";
 import { mcpProtocol } from "../mcp/mcp-protocol.ts";
 import { serviceProtocol } from "../service/service-protocol.ts";
 import { metricsPage, openPages } from "./pages.ts";
+import { whoamiProtocol } from "./whoami.ts";
 
 const document = hostOpenApi() as OpenApi;
 const schemas = document.components["schemas"] ?? {};
@@ -65,6 +66,7 @@ test("the document has every route of the operators with its body, its answer an
   expect(rowsOf(document)).toEqual([
     "post /admin/v1/credentials: createCredential, CreateCredentialBody -> 201 CreateCredentialAnswer",
     "get /admin/v1/credentials: listCredentials, nothing -> 200 ListCredentialsAnswer",
+    "get /admin/v1/credentials/{id}: showCredential, nothing -> 200 ShowCredentialAnswer",
     "post /admin/v1/credentials/revoke: revokeCredential, RevokeCredentialBody -> 200 RevokeCredentialAnswer",
     "post /admin/v1/credentials/rotate: rotateCredential, RotateCredentialBody -> 200 RotateCredentialAnswer",
     "post /admin/v1/grants: createGrant, Grant -> 201 Grant",
@@ -116,6 +118,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/webhooks/deliveries: listDeliveries, nothing -> 200 ListDeliveriesAnswer",
     "post /admin/v1/webhooks/retry: retryDelivery, RetryDeliveryBody -> 200 RetryDeliveryAnswer",
     "post /admin/v1/backup: createBackup, CreateBackupBody -> 200 a file",
+    "post /admin/v1/database/accept-loss: acceptLoss, AcceptLossBody -> 200 AcceptLossAnswer",
   ]);
 });
 
@@ -252,14 +255,14 @@ for (const { name, codes } of [
       409: ["replay_conflict", "replay_interrupted", "replay_pending"],
       413: ["payload_too_large"],
       429: ["rate_limited"],
-      503: ["authority_unavailable", "overloaded", "replay_unavailable"],
+      503: ["authority_unavailable", "database_went_back", "overloaded", "replay_unavailable"],
     },
   },
   {
     name: "executeTurn",
     codes: {
       403: ["permission_denied", "purpose_not_allowed", "sender_not_allowed"],
-      503: ["authority_unavailable", "overloaded"],
+      503: ["authority_unavailable", "database_went_back", "overloaded"],
     },
   },
   { name: "evaluate", codes: { 404: ["not_found"] } },
@@ -293,7 +296,7 @@ for (const { name, headers } of [
   });
 }
 
-test("an answer to a caller says its trace and what is left of its rate, and a kept result that it was kept", () => {
+test("an answer to a caller says its trace and what is left of its rate, and a stored result that it was stored", () => {
   const headersOf = (name: string): string[] =>
     Object.keys(operationOf(document, name).responses["200"]?.headers ?? {});
   expect(headersOf("authorize")).toEqual([
@@ -305,6 +308,8 @@ test("an answer to a caller says its trace and what is left of its rate, and a k
   ]);
   for (const name of ["invokeTool", "invokeResource", "sendMessage", "executeTurn"])
     expect(headersOf(name)).toContain("idempotency-replayed");
+  expect(headersOf("listTools")).toContain("x-tools-unavailable");
+  expect(headersOf("authorize")).not.toContain("x-tools-unavailable");
   expect(headersOf("ready")).toEqual(["x-request-id", "cache-control"]);
   expect(resolve(operationOf(document, "authorize").responses["401"]?.$ref ?? "")).toMatchObject({
     headers: { "www-authenticate": { $ref: "#/components/headers/WwwAuthenticate" } },
@@ -319,8 +324,9 @@ test("everything that the host's protocols answer is described, and nothing else
   const protocols = [
     adminProtocol({ stores: {}, trials: {} } as never, {} as never, [metricsPage({} as never)]),
     authzenProtocol(options),
+    whoamiProtocol(options),
     mcpProtocol(options),
-    serviceProtocol({} as never, {} as never, openPages({} as never), {} as never),
+    serviceProtocol({} as never, {} as never, { pages: openPages({} as never), journal: {} as never }),
   ];
   const rows = protocols.flatMap(({ routes, openRoutes = [] }): RouteRow[] => [...routes, ...openRoutes]);
   const answered = rows
@@ -349,12 +355,20 @@ test("every operation has a name of its own, words, and a tag that is described"
   }
 });
 
+test("no component has the name that generators give to a part of an operation", () => {
+  const parts = ["Result", "Params", "Data", "Response", "Responses", "Error", "Errors"];
+  const taken = operations.flatMap(({ operationId }) =>
+    parts.map((part) => `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}${part}`),
+  );
+  expect(taken.filter((name) => Object.hasOwn(schemas, name))).toEqual([]);
+});
+
 test("a document belongs to its caller, and is the same each time", () => {
   (hostOpenApi() as OpenApi).paths = {};
   expect(JSON.stringify(hostOpenApi())).toBe(JSON.stringify(document));
 });
 
-test("a credential is needed for everything but what is open to everybody", () => {
+test("a credential is needed for everything but what is open to every caller", () => {
   expect(document).toMatchObject({
     security: [{ credential: [] }],
     components: {

@@ -1,8 +1,15 @@
 import * as contracts from "turnpike/contracts";
 import type { CodeEntry, JsonObject } from "turnpike/contracts";
 import { jsonSchemasOf, nameVariants, openApiDocument } from "turnpike/http";
-import { version } from "../../base/index.ts";
-import { hostHeaders, hostParameters, openWaysIn, refTo, securitySchemes, type WaysIn } from "./openapi-access.ts";
+import { version } from "../../shared/index.ts";
+import {
+  hostHeaders,
+  hostParameters,
+  openAccessSchemes,
+  refTo,
+  securitySchemes,
+  type AccessSchemes,
+} from "./openapi-access.ts";
 import { adminPaths, adminShapes, adminTag } from "./openapi-admin.ts";
 import { hostRoutes, hostShapes, hostTags, type HostRoute } from "./openapi-routes.ts";
 import { servicePaths } from "./openapi-service.ts";
@@ -28,7 +35,7 @@ const commonHeaders: JsonObject = {
 export function hostOpenApi(): object {
   const service = openApiDocument({ title: "Turnpike", version, securitySchemes: {}, security: [] }) as Document;
   const { tags, components, ...rest } = service;
-  const ways = openWaysIn();
+  const ways = openAccessSchemes();
   const paths = { ...servicePaths(service, ways), ...hostPaths(ways), ...adminPaths(ways, commonHeaders) };
   const responses = ways.components();
   const shapes = nameVariants(jsonSchemasOf({ ...contracts, ...adminShapes(), ...hostShapes }, prefix), prefix);
@@ -48,11 +55,11 @@ export function hostOpenApi(): object {
     },
     "x-error-codes": codesWithRemedies(),
   };
-  // Written and read once: no two documents, and no two places in one, share an object.
+  // Copied through JSON, so that no two documents, and no two places in one, share an object.
   return JSON.parse(JSON.stringify(document)) as object;
 }
 
-/** Every code there is: where it is seen, what it means, and what to do. */
+/** Every code: where it occurs, what it means, and what to do. */
 function codesWithRemedies(): JsonObject[] {
   return Object.entries(remedies).map(([code, remedy]) => {
     const { status, families, meaning, retry } = contracts.errorCodes[code as keyof typeof remedies] as CodeEntry;
@@ -60,7 +67,7 @@ function codesWithRemedies(): JsonObject[] {
   });
 }
 
-function hostPaths(ways: WaysIn): Record<string, JsonObject> {
+function hostPaths(ways: AccessSchemes): Record<string, JsonObject> {
   return Object.fromEntries(
     Object.entries(hostRoutes).map(([name, route]) => {
       const { method, path, access, errors = [] } = route;

@@ -1,11 +1,12 @@
 import { jsonReply, type Reply } from "turnpike/http";
-import type { ProtocolRoute } from "../../front/index.ts";
-import { errorFacts, type Log, type Metrics } from "../../observe/index.ts";
+import { type ProtocolRoute, UnreadyError } from "../../front/index.ts";
+import { outageReason } from "../../storage/index.ts";
+import { errorFacts, type Log, type Metrics } from "../../telemetry/index.ts";
 import { hostOpenApi } from "./openapi.ts";
 
 /** What the pages use. */
 export interface PageOptions {
-  /** Rejects when the database takes no writes, and while the host is still starting. */
+  /** Rejects when the database takes no writes, and with an `UnreadyError` that says another reason. */
   checkReady(): Promise<void>;
   log: Log;
 }
@@ -19,7 +20,7 @@ export function openPages(options: PageOptions): ProtocolRoute<undefined>[] {
   ];
 }
 
-/** A page that is made once, when it is first asked for: few hosts are, and each would start later. */
+/** A page that is made once, on its first request, so that hosts start sooner. */
 function onFirstRequest(make: () => Reply): () => Promise<Reply> {
   let reply: Reply | undefined;
   return async () => (reply ??= make());
@@ -30,8 +31,9 @@ async function ready({ checkReady, log }: PageOptions): Promise<Reply> {
     await checkReady();
     return jsonReply({ status: "ready" });
   } catch (error) {
-    log.warn(errorFacts(error), "not ready");
-    return jsonReply({ status: "unavailable" }, 503);
+    log.warn(errorFacts(error), "could not confirm that the host is ready, will answer 503 until it is");
+    const reason = error instanceof UnreadyError ? error.message : outageReason(error);
+    return jsonReply({ status: "unavailable", reason }, 503);
   }
 }
 

@@ -2,8 +2,8 @@ import type { Reply } from "turnpike/http";
 import type { RequestRecord } from "../../access/index.ts";
 
 /**
- * The same answer, whose stream ends when what its reader sent admits them no more: the credential was revoked, expired or has
- * another token. A turn may go on for days, and nobody is let in for longer than their token lasts. Something is said every 15
+ * The same answer, whose stream ends when the reader's credential is no longer admitted: it was revoked, expired or has another
+ * token. A turn may run for days, and no reader may follow it for longer than their token lasts. Something is sent every 15
  * seconds, so a silent stream ends too.
  */
 export function whileAdmitted(reply: Reply, { caller }: RequestRecord): Reply {
@@ -16,7 +16,7 @@ export function whileAdmitted(reply: Reply, { caller }: RequestRecord): Reply {
         const { done, value } = await reader.read();
         if (!done && (await caller.isStillAdmitted(new Date()))) return stream.enqueue(value);
         if (!done) await reader.cancel();
-        // Whoever asks again is told why.
+        // A new request of the reader is refused with the reason.
         stream.close();
       },
       cancel: (reason) => reader.cancel(reason),

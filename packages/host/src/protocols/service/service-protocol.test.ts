@@ -5,7 +5,7 @@ import { asFetch } from "../../../test/fetch-front.ts";
 import { context } from "../../../test/records.ts";
 import { createFront } from "../../front/front.ts";
 import { serveProtocol } from "../../front/protocol.ts";
-import { createMetrics } from "../../observe/metrics.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
 import { serviceProtocol } from "./service-protocol.ts";
 
 const { authority: _authority, ...withoutAuthority } = context();
@@ -64,7 +64,7 @@ describe("an operation that exercises authority", () => {
   }
 });
 
-describe("an operation that only looks", () => {
+describe("an operation that only reads", () => {
   for (const path of ["/v1/tools", "/v1/tools/namespaces", "/v1/reach"]) {
     test(`at ${path} needs no authority`, async () => {
       const { send, called } = serviceFor(withoutAuthority);
@@ -74,7 +74,7 @@ describe("an operation that only looks", () => {
   }
 });
 
-test("a context that does not fit the contract is refused, and the body is not looked at", async () => {
+test("a context that does not fit the contract is refused, and the body is not read", async () => {
   const { send, called } = serviceFor({ ...context(), purpose: "" });
   const response = await send("POST", "/v1/tools/invoke", "no call");
   expect([response.status, await response.json()]).toMatchObject([500, { error: { code: "invalid_access_context" } }]);

@@ -14,15 +14,24 @@ import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 import { whileAdmitted } from "./followed-stream.ts";
 
+/** What the service has besides its routes. */
+export interface ServiceParts {
+  /** Pages that need no credential. */
+  pages?: readonly ProtocolRoute<undefined>[];
+  /** The routes of turns need it. */
+  journal?: TurnJournal;
+  /** Runs what ends with a decision that is written, the admission of its sender included. */
+  attempt?: <T>(act: () => Promise<T>) => Promise<T>;
+}
+
 /**
  * The service itself: the library's routes over the host's api, and pages that need no credential. It owns every path that no
- * other protocol owns, so that only admitted callers learn which paths there are. The routes of turns need a journal of them.
+ * other protocol owns, so that only admitted callers learn which paths there are.
  */
 export function serviceProtocol(
   api: ServiceApi,
   resolveContext: ContextResolver,
-  pages: readonly ProtocolRoute<undefined>[] = [],
-  journal?: TurnJournal,
+  { pages = [], journal, attempt }: ServiceParts = {},
 ): Protocol<DiscoveryContext> {
   const rows = serviceRoutes(api, journal);
   const isOpen = ({ authority }: ServiceRoute): boolean => authority === "none";
@@ -35,22 +44,28 @@ export function serviceProtocol(
         ...row,
         answer: (incoming, context) => answer(row, incoming, context),
         mayStream: ({ request }) => streamed.has(row.path) && wantsStream(request.headers.get("accept")),
+        ...(attempt && decided.has(row.path) && { attempt }),
       })),
     openRoutes: [
       ...rows.filter(isOpen).map((row) => ({
         ...row,
-        answer: (incoming: IncomingRequest) => row.answer(callOf(incoming, nobody, undefined)),
+        answer: (incoming: IncomingRequest) => row.answer(callOf(incoming, noContext, undefined)),
       })),
       ...pages,
     ],
   };
 }
 
+/** The paths of single decisions. INVARIANT: nothing happens there before the decision is written. */
+const decided: ReadonlySet<string> = new Set(
+  [routes.authorize, routes.invokeTool, routes.invokeResource, routes.sendMessage].map(({ path }) => path),
+);
+
 /** The paths whose answers may be streams. */
 const streamed: ReadonlySet<string> = new Set([routes.executeTurn.path, routes.listTurnEvents.path]);
 
 /** The context of a route that uses none. */
-const nobody = Object.freeze({}) as AccessContext;
+const noContext = Object.freeze({}) as AccessContext;
 
 /** INVARIANT: the context is validated and frozen here, once, before the body is read. */
 async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: DiscoveryContext): Promise<Reply> {

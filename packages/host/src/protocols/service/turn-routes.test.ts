@@ -10,7 +10,7 @@ import type { Credential } from "../../access/credential-store.ts";
 import type { ContextResolver } from "../../access/index.ts";
 import { createFront } from "../../front/front.ts";
 import { serveProtocol } from "../../front/protocol.ts";
-import { createMetrics } from "../../observe/metrics.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
 import { serviceProtocol } from "./service-protocol.ts";
 
 function turnRequest(executionId: string): TurnRequest {
@@ -37,11 +37,11 @@ function serviceWithJournal(isAdmitted: () => boolean = () => true, given?: Serv
   const credential: Credential = { id: "credential-1", namespaceId: "tenant-1", access };
   const resolve: ContextResolver = (_headers, record) => {
     // The credential itself stays valid: it has another token.
-    const stands = () => Promise.resolve(true);
-    record.caller = { credential, stands, isStillAdmitted: () => Promise.resolve(isAdmitted()) };
+    const isValidAt = () => Promise.resolve(true);
+    record.caller = { credential, isValidAt, isStillAdmitted: () => Promise.resolve(isAdmitted()) };
     return Promise.resolve(context());
   };
-  const protocol = serviceProtocol(api, resolve, [], journal);
+  const protocol = serviceProtocol(api, resolve, { journal });
   const lines: { route?: string }[] = [];
   const log = { info: (line: object) => void lines.push(line), warn() {}, error() {} };
   const front = asFetch(createFront({ protocols: [serveProtocol(protocol)], log, metrics: createMetrics() }));
@@ -70,22 +70,22 @@ test("a turn is started, found, listed, followed and cancelled through the front
   expect(lines.at(-1)?.route).toBe("/v1/turns/{executionId}/cancel");
 });
 
-test("whoever follows a turn is shown nothing more of it once their token admits nobody", async () => {
+test("a caller who follows a turn is shown nothing more of it once their token is revoked", async () => {
   let isValid = true;
   const { send, journal } = serviceWithJournal(() => isValid);
   await send("POST", "/v1/turns", { prefer: "respond-async" }, turnRequest("long"));
-  const pen = journal.take({ namespaceId: "tenant-1", actor: assistant, executionId: "long" });
-  const keep = (place: number) => pen.write(eventEntries(place, place + 1), pen.progress);
-  await keep(0);
+  const writer = journal.take({ namespaceId: "tenant-1", actor: assistant, executionId: "long" });
+  const store = (place: number) => writer.write(eventEntries(place, place + 1), writer.progress);
+  await store(0);
   const stream = await send("GET", "/v1/turns/long/events", { accept: "text/event-stream" });
   const reader = stream.body?.getReader();
   expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"eventId":"event-0"');
   isValid = false;
-  await keep(1);
+  await store(1);
   expect(await reader?.read()).toEqual({ done: true, value: undefined });
 });
 
-test("whoever streams a turn that they start is shown nothing more of it once their token admits nobody", async () => {
+test("a caller who streams a turn that they start is shown nothing more of it once their token is revoked", async () => {
   let isValid = true;
   let tell: (place: number) => void = () => {};
   let isCancelled: Promise<unknown> = Promise.resolve();

@@ -20,7 +20,7 @@ async function writeOld(kind: Database["kind"], location: string, actors: readon
 }
 
 describe.each(databaseKinds)("on %s", (kind) => {
-  test("credentials from before there was a column for it are counted with whoever acts with them", async () => {
+  test("credentials from before there was a column for it are counted with the actor who acts with them", async () => {
     const location = await newLocation(kind);
     const many = Array.from({ length: 450 }, (_, place) => ({ kind: "agent", agentId: `a${String(place % 3)}` }));
     const others = [

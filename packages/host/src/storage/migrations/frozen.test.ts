@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Migration } from "./migration.ts";
 import { postgresMigrations } from "./postgres.ts";
+import { numberOf } from "../schema-epoch.ts";
 import { sqliteMigrations } from "./sqlite.ts";
 
 /** What was released, as hashes of its text. A new migration gets a new line; no line ever changes. */
@@ -33,6 +34,13 @@ const frozen = {
     "0023-answers d91688b630fd622b",
     "0024-open-turns a7e7cf50ac234064",
     "0025-webhook-history 4ff15d21099f8557",
+    "0026-withdrawn-tools 1fd5b1c06f39669f",
+    "0027-closed-questions ce701ff4c17ab589",
+    "0028-tried-turns 4ec76183393900d2",
+    "0029-host-leases e3b0c44298fc1c14",
+    "0030-host-beats e6fcc8a0ec732a4d",
+    "0031-schema-epoch 2bf7a27ecf724980",
+    "0032-database-gaps a14f0c17436052fe",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -60,6 +68,13 @@ const frozen = {
     "0023-answers d91688b630fd622b",
     "0024-open-turns 0a120153dbe95989",
     "0025-webhook-history 29e7779ea1a3071f",
+    "0026-withdrawn-tools 1fd5b1c06f39669f",
+    "0027-closed-questions ce701ff4c17ab589",
+    "0028-tried-turns 4ec76183393900d2",
+    "0029-host-leases c17f9a8a3bffdaf6",
+    "0030-host-beats e24c441d9f7efae8",
+    "0031-schema-epoch 61763af0614637e5",
+    "0032-database-gaps a14f0c17436052fe",
   ],
 };
 
@@ -78,6 +93,13 @@ for (const { kind, migrations } of [
     expect(textsOf(migrations)).toEqual(frozen[kind]);
   });
 }
+
+test("migrations are numbered, and both databases agree which ones the version before may serve beside", () => {
+  const said = (migrations: readonly Migration[]) =>
+    migrations.map(({ name, allowsPrevious }) => `${name.slice(0, 4)} ${String(allowsPrevious)}`);
+  expect(said(sqliteMigrations)).toEqual(said(postgresMigrations));
+  expect(postgresMigrations.map(numberOf)).toEqual(postgresMigrations.map((_, place) => place + 1));
+});
 
 test("migrations import nothing from the rooms of the host or from the library", () => {
   for (const file of [

@@ -5,8 +5,13 @@ import type { QueryExecutorProvider } from "kysely";
  * of the host, whose code goes on, and its text is pinned by a test.
  */
 export interface Migration {
-  /** How the database records it; migrations run in the order of their list. */
+  /** How the database records it; migrations run in the order of their list. It begins with the number, the epoch of its version. */
   name: string;
+  /**
+   * Whether hosts of the version before it may serve beside those that have it: they neither misread nor destroy what it adds, nor let
+   * through what it makes the host refuse. Otherwise they are waited for before it runs.
+   */
+  allowsPrevious: boolean;
   /** SQL or, where SQL cannot move the data, code that can. */
   statements: readonly (string | DataMove)[];
   /** A query that finds a row when the migration was applied, although that was not recorded. */

@@ -76,7 +76,7 @@ describe.each(databaseKinds)("files from before their history on %s", (kind) => 
 
   test("are not lost when the move fails: it starts over when the fault is gone", async () => {
     const old = await openOld(kind, await newLocation(kind));
-    await old.write("a", JSON.stringify("kept"), 1);
+    await old.write("a", JSON.stringify("stored"), 1);
     await old.write("b", "no JSON", 1);
     expect(await old.migrateTo("0003-file-history")).toBeInstanceOf(SyntaxError);
     await sql`update files set content = '"repaired"' where path = 'b'`.execute(old.db);
@@ -91,7 +91,7 @@ describe.each(databaseKinds)("files from before their history on %s", (kind) => 
 
 test("files are moved once on SQLite, even if the process died before that was written down", async () => {
   const old = await openOld("sqlite", await newLocation("sqlite"));
-  await old.write("a", JSON.stringify("kept"), 3);
+  await old.write("a", JSON.stringify("stored"), 3);
   expect(await old.migrateTo("0003-file-history")).toBeUndefined();
   await sql`delete from kysely_migration where name = '0003-file-history'`.execute(old.db);
   expect(await old.migrateTo("0003-file-history")).toBeUndefined();

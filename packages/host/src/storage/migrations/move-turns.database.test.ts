@@ -12,11 +12,11 @@ import type { Database } from "../database.ts";
 const times = { startedAt: "2026-01-01T12:00:00Z", completedAt: "2026-01-01T12:00:01Z" };
 
 function resultOf(executionId: string) {
-  const said = { output: "done \0 \ud800", metadata: { events: "kept" } };
+  const said = { output: "done \0 \ud800", metadata: { events: "stored" } };
   return { status: "succeeded", version: 1, executionId, traceId: "trace-1", ...times, ...said, events };
 }
 
-/** A database as it was when replay protection kept turns, with these rows in it. */
+/** A database as it was when replay protection stored turns, with these rows in it. */
 async function writeOld(
   kind: Database["kind"],
   location: string,
@@ -83,12 +83,12 @@ describe.each(databaseKinds)("on %s", (kind) => {
     }
   });
 
-  test("the id of a turn from before actors were kept stays taken for every actor", async () => {
+  test("the id of a turn from before actors were stored stays taken for every actor", async () => {
     const location = await newLocation(kind);
     await writeOld(kind, location, [{ id: "old", actor: "", result: resultOf("old"), finishedAt: times.completedAt }]);
     const { turns } = openStores(await openHost(location));
     expect(await turns.begin(beginning("old"), {})).toMatchObject({ kind: "known", isSame: true });
-    // It is nobody's own: what it says is for whoever knows its request.
+    // It belongs to no actor: what it says is for every caller who knows its request.
     expect(await turns.find(keyOf("old"))).toBeUndefined();
   });
 });

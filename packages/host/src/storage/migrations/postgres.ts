@@ -10,6 +10,7 @@ import { moveTurns } from "./move-turns.ts";
 export const postgresMigrations: readonly Migration[] = [
   {
     name: "0001-kernel-stores",
+    allowsPrevious: false,
     statements: [
       "create table revision (id integer primary key, value bigint not null)",
       "insert into revision (id, value) values (1, 0)",
@@ -35,6 +36,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0002-files",
+    allowsPrevious: true,
     statements: [
       `create table files (namespace_id text not null, owner text not null, path text not null, version integer not null,
          content text not null, updated_at text not null, primary key (namespace_id, owner, path))`,
@@ -42,6 +44,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0003-file-history",
+    allowsPrevious: false,
     statements: [
       "alter table files rename to old_files",
       `create table files (id integer generated always as identity primary key, namespace_id text not null, owner text not null, shelf text not null,
@@ -67,6 +70,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0004-messages",
+    allowsPrevious: true,
     statements: [
       `create table inboxes (namespace_id text not null, receiver text not null, sequence bigint not null,
          unacknowledged integer not null, primary key (namespace_id, receiver))`,
@@ -81,6 +85,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0005-escalations",
+    allowsPrevious: true,
     statements: [
       `create table escalations (namespace_id text not null, id text not null, ask text not null, status text not null,
          expires_at text not null, content text not null, primary key (namespace_id, id))`,
@@ -90,6 +95,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0006-replay-actors-and-revocations",
+    allowsPrevious: false,
     // An old row has no actor: its id stays taken for every actor of the tenant.
     statements: [
       "alter table replay add column actor text not null default ''",
@@ -101,6 +107,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0007-limits",
+    allowsPrevious: true,
     // An old question has no requester: it does not count against anybody.
     statements: [
       "create table heartbeats (host_id integer not null, content text not null)",
@@ -113,11 +120,13 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0008-replay-claims",
+    allowsPrevious: false,
     // An old row has an empty claim: it counts as before, and no claim made since can change it.
     statements: ["alter table replay add column claim text not null default ''"],
   },
   {
     name: "0009-audit-strands",
+    allowsPrevious: false,
     statements: [
       "alter table audit_heads add column strand integer not null default 0",
       "alter table audit_heads drop constraint audit_heads_pkey",
@@ -130,6 +139,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0010-read-indexes",
+    allowsPrevious: true,
     // Every filter that operators have is an index that also has the order of the list. Most audit rows are allowed,
     // checked or invoked: those are found by time, and only the others are in the indexes of outcomes and types.
     statements: [
@@ -152,6 +162,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0011-retention",
+    allowsPrevious: false,
     // What was kept before counts as the result of a write. An open claim has no result yet, and a result is found by its age.
     statements: [
       "alter table replay add column is_read integer not null default 0",
@@ -168,6 +179,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0012-turns",
+    allowsPrevious: false,
     // A list has an index for each of its filters that also has its order. What runs, what waits and what ended without being
     // forgotten is few of what there is: those indexes are partial.
     statements: [
@@ -195,6 +207,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0013-permits",
+    allowsPrevious: false,
     // What was said last about an act is found by its hash. Permits are found by what they are for until they lapse, and only
     // an escalation that somebody said yes to has one.
     statements: [
@@ -207,6 +220,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0014-turn-questions",
+    allowsPrevious: false,
     // A turn may wait for several questions. The columns of one question stay, empty: taking them out would write every turn anew.
     statements: [
       `create table turn_questions (turn text not null, place integer not null, namespace_id text not null,
@@ -223,6 +237,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0015-outbox",
+    allowsPrevious: true,
     // An escalation counts as told of once its row says that it expired: those of the past are not told of any more.
     statements: [
       // There is no index of ids alone: by that one the oldest of a webhook would be looked for among those of all.
@@ -238,6 +253,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0016-mcp-pins",
+    allowsPrevious: false,
     // The servers are the host's and belong to no tenant.
     statements: [
       `create table mcp_pins (server text not null, tool text not null, hash text not null, definition text not null,
@@ -246,6 +262,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0017-sessions",
+    allowsPrevious: true,
     // Of secrets there are hashes alone. Both name the credential, and the hash of the secret that it had then.
     statements: [
       `create table sessions (id text primary key, secret_hash text not null, credential_id text not null,
@@ -258,6 +275,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0018-credential-actors",
+    allowsPrevious: false,
     // Who acts with the credentials of a tenant is listed by this, whatever their number.
     statements: [
       "alter table credentials add column actor text not null default ''",
@@ -267,6 +285,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0019-credential-certificates",
+    allowsPrevious: false,
     // A certificate may stand for its credential alone, so it is found by its names.
     statements: [
       "alter table credentials add column certificate text",
@@ -275,6 +294,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0020-grant-ends",
+    allowsPrevious: false,
     // Whatever an actor has held over the years, a call reads what has not ended.
     statements: [
       "alter table grants add column ends_at text not null default 'never'",
@@ -285,11 +305,13 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0021-shared-entry-rows",
+    allowsPrevious: false,
     // A row of turn_entries may have several entries. No table changes; a version that would not understand them stays away.
     statements: [],
   },
   {
     name: "0022-session-halves",
+    allowsPrevious: false,
     // A session is two secrets, of which a browser's page keeps one; whoever began one before signs in again. A credential knows
     // when it was last used, and its sessions and the grants that were made with it are found by it.
     statements: [
@@ -304,6 +326,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0023-answers",
+    allowsPrevious: false,
     // What was answered with a credential is found by it, and acts that wait by the grant that carries them, which may be gone.
     statements: [
       `create table escalation_answers (credential_id text not null, namespace_id text not null,
@@ -316,6 +339,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0024-open-turns",
+    allowsPrevious: false,
     // What an actor's turns that have not ended hold, and what a sender has in an inbox, are counted by an index alone. The
     // function waits for others who begin turns of the actor: each of its statements sees what was committed before it.
     statements: [
@@ -334,6 +358,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     name: "0025-webhook-history",
+    allowsPrevious: true,
     // What webhooks were told, or were not in the end, is kept for a while. A message that was tried says what came of it, and the
     // messages of a tenant are listed, the newest first.
     statements: [
@@ -350,6 +375,79 @@ export const postgresMigrations: readonly Migration[] = [
       "create index webhook_history_by_webhook on webhook_history (webhook, namespace_id, state, id)",
       "create index webhook_history_by_message on webhook_history (message)",
       "create index webhook_history_by_age on webhook_history (finished_at)",
+    ],
+  },
+  {
+    name: "0026-withdrawn-tools",
+    allowsPrevious: false,
+    // A pinned tool that its server lists with another definition says which one, and since when.
+    statements: [
+      "alter table mcp_pins add column withdrawn_hash text",
+      "alter table mcp_pins add column withdrawn_at text",
+      "create index mcp_pins_withdrawn on mcp_pins (server, tool) where withdrawn_at is not null",
+    ],
+  },
+  {
+    name: "0027-closed-questions",
+    allowsPrevious: false,
+    // A question ends with the credential that it was asked with, with the grant that carries it and with its turn, and says so.
+    statements: [
+      "alter table escalations add column credential_id text",
+      "alter table escalations add column execution_id text",
+      "alter table escalations add column closed text",
+      "create index escalations_asked_with on escalations (credential_id) where status = 'pending'",
+      "create index escalations_of_turn on escalations (namespace_id, execution_id) where status = 'pending'",
+    ],
+  },
+  {
+    name: "0028-tried-turns",
+    allowsPrevious: true,
+    // Turns that operators try, and that have not ended, are found without looking at those of agents. A heading has this text only
+    // as the key: within a string the quotation marks of JSON are escaped.
+    statements: [`create index turns_tried on turns (id) where completed_at is null and heading like '%"triedBy":%'`],
+  },
+  {
+    name: "0029-host-leases",
+    // Hosts of earlier versions would hold a host for dead that has a lease and no lock.
+    allowsPrevious: false,
+    // Hosts behind a pooler hold no lock. They renew a row, by the clock of the server, for as long as they run.
+    statements: [
+      "create table host_leases (host_id integer primary key, strand integer not null, beat_at double precision not null)",
+    ],
+  },
+  {
+    name: "0030-host-beats",
+    allowsPrevious: true,
+    // A running host beats: seconds since 1970 by the clock of the server. `beats_since` is when its beats began to follow each other
+    // without a gap. Hosts of earlier versions do not beat.
+    statements: [
+      "alter table hosts add column beat_at double precision",
+      "alter table hosts add column beats_since double precision",
+      "alter table hosts add column ended_at double precision",
+    ],
+  },
+  {
+    name: "0031-schema-epoch",
+    allowsPrevious: true,
+    // One row: the number of the newest migration, and the lowest one whose version may serve. 0029 is the newest so far whose
+    // version may not have the one before it beside it. A host says on its row which version it is, and that it has nothing under way.
+    statements: [
+      "create table schema_epoch (epoch integer not null, lowest integer not null)",
+      "insert into schema_epoch (epoch, lowest) values (0, 29)",
+      "alter table hosts add column epoch integer",
+      "alter table hosts add column drained_at double precision",
+    ],
+  },
+  {
+    name: "0032-database-gaps",
+    // A host of an earlier version would take ids, and resume turns, on a database that lost rows.
+    allowsPrevious: false,
+    // A database that lost rows which were acknowledged says so to every host, until an operator accepts it. Its open turns end.
+    statements: [
+      `create table database_gaps (id text primary key, host_id integer not null, noticed_at text not null,
+         content text not null, accepted_at text)`,
+      "create index database_gaps_open on database_gaps (id) where accepted_at is null",
+      "alter table turns add column is_interrupted integer not null default 0",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -7,10 +7,10 @@ import type { Database } from "../database.ts";
 
 const expiresAt = "2026-01-02T00:00:00.000Z";
 
-/** Takes the migration back, with the turn as the version before kept it. */
+/** Takes the migration back, with the turn as the version before stored it. */
 async function undo({ db }: Database): Promise<void> {
   for (const statement of [
-    sql`update turns set question_id = 'question-1', question_expires_at = ${expiresAt},
+    sql`update turns set question_id = 'escalation-1', question_expires_at = ${expiresAt},
       waiting = '{"callId":"call-1","escalation":{"reason":"May I?"}}' where status = 'waiting'`,
     sql`drop table turn_questions`,
     sql`create index turns_waiting on turns (namespace_id, question_id) where question_id is not null`,
@@ -21,13 +21,13 @@ async function undo({ db }: Database): Promise<void> {
 }
 
 describe.each(databaseKinds)("on %s", (kind) => {
-  test("a turn that waits for one question since before it could wait for several is woken by it", async () => {
+  test("a turn that waits for one escalation since before it could wait for several is woken by it", async () => {
     const location = await newLocation(kind);
     const before = await openHost(location);
     const { turns } = openStores(before);
     for (const name of ["waits", "cancelled"]) {
-      const pen = await beginTurn(turns, turnToBegin("tenant-1", name));
-      await pen.write([waitingEntry("question-1", expiresAt)], progress);
+      const writer = await beginTurn(turns, turnToBegin("tenant-1", name));
+      await writer.write([waitingEntry("escalation-1", expiresAt)], progress);
     }
     await turns.cancel(turnKey("tenant-1", "cancelled"));
     await undo(before);
@@ -39,8 +39,8 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(state).toMatchObject({ status: "waiting", escalation: { reason: "May I?" } });
     const woken = await stores.turns.wakeExpired(expiresAt, 9);
     expect(woken).toHaveLength(1);
-    const pen = await stores.turns.take(woken[0] ?? "");
-    expect(pen?.kept.at(-1)).toMatchObject({
+    const writer = await stores.turns.take(woken[0] ?? "");
+    expect(writer?.stored.at(-1)).toMatchObject({
       kind: "answered",
       callId: "call-1",
       result: { error: { code: "escalation_expired" } },

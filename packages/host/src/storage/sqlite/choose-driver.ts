@@ -1,8 +1,8 @@
 import type { OpenDriver } from "./sqlite-driver.ts";
 
 /**
- * Node's own driver; undefined where Node has none, or one that is not ready: that of Node 22 is experimental, and says so at
- * every start, and those with an SQLite before 3.53.4 answer once with the columns that a table had before it changed.
+ * Node's own driver; undefined where Node has none that is ready. The one of Node 22 is experimental and warns at every start.
+ * With an SQLite before 3.53.4, a statement returns the old columns once after its table changed.
  */
 function nodeDriver({ node, sqlite = "0" } = process.versions): OpenDriver | undefined {
   if (!isAtLeast(node, "24") || !isAtLeast(sqlite, "3.53.4")) return undefined;

@@ -7,25 +7,25 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import type { Connection, Thread } from "./thread.ts";
 
-/** A whole database as it was at one moment, in a file that no name leads to: it is gone when it was read, or the process ends. */
+/** A whole database as it was at one instant, in a file without a name. The file is gone when it was read or the process ends. */
 export interface DatabaseCopy {
   bytes: number;
-  /** Read it, or cancel it. */
+  /** It has to be read or cancelled. */
   body: ReadableStream<Uint8Array>;
-  /** When it was read or cancelled, and takes no room on the disk any more. */
+  /** Resolves when it was read or cancelled, and takes no more room on the disk. */
   gone: Promise<void>;
 }
 
-/** There is no room for a copy; the words are for the operator. */
+/** There is no room for a copy. The message is for the operator. */
 export class NoRoomError extends Error {
   override readonly name = "NoRoomError";
 }
 
-/** Calls go on writing while the copy is there. */
+/** Room that is left for calls, which write on while the copy exists. */
 const reserveBytes = 67_108_864;
 const mebibyte = 1_048_576;
 const infix = "-copy-";
-/** How the names of copies end that a host made. Another file may be somebody's own backup. */
+/** How the names of a host's own copies end. Another file may be an operator's backup. */
 const ownEnd = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
 /** Copies a file beside itself, through a thread of its own: neither calls nor operators' reads wait for it. */
@@ -51,7 +51,7 @@ export async function copyMemory(connection: Connection): Promise<DatabaseCopy> 
 
 /** Writes what a connection sees now to a file that is empty or not there. */
 export async function vacuumInto(file: string, connection: Connection): Promise<void> {
-  // A reader cannot be made to write, and to SQLite this is writing.
+  // The connection is read-only, and SQLite counts this as a write.
   const steps = [
     { sql: "pragma query_only = off", rows: [[]] },
     { sql: "vacuum into ?", rows: [[file]] },
@@ -64,7 +64,7 @@ export async function vacuumInto(file: string, connection: Connection): Promise<
   }
 }
 
-/** Removes what a process left that was killed while it copied. INVARIANT: this process alone has the database. */
+/** Removes copies of a process that was killed while it copied. INVARIANT: this process alone has the database. */
 export function removeOldCopies(path: string): void {
   const begin = `${basename(path)}${infix}`;
   for (const name of readdirSync(dirname(path))) {
@@ -75,7 +75,7 @@ export function removeOldCopies(path: string): void {
 
 async function copyInto(file: string, connection: Connection): Promise<DatabaseCopy> {
   try {
-    // Made first, so that nobody else can read it at any time.
+    // The file is made first, so that no other user can read it at any time.
     closeSync(openSync(file, "wx", 0o600));
     await vacuumInto(file, connection);
     const handle = await open(file, "r");
@@ -95,6 +95,6 @@ function requireRoom(path: string): void {
   if (bavail * bsize >= needed) return;
   const [wanted, free] = [needed, bavail * bsize].map((bytes) => Math.round(bytes / mebibyte));
   throw new NoRoomError(
-    `A copy needs ${wanted} MiB beside the database for a moment, and ${free} are free. Make room and try again.`,
+    `A copy needs ${wanted} MiB beside the database briefly, and ${free} are free. Make room and try again.`,
   );
 }

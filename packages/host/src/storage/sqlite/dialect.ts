@@ -15,7 +15,7 @@ import type { Connection, Thread } from "./thread.ts";
 export interface Threads {
   writer: Thread;
   reader: Thread;
-  /** Held by whoever has a transaction open on the writer. */
+  /** Held while a transaction is open on the writer. */
   writing: Mutex;
 }
 
@@ -82,7 +82,7 @@ function createDriver({ writer, reader, writing }: Threads): Driver {
   };
 }
 
-/** Also one that is written by hand. What is not known to read alone goes to the writer, which can do both. */
+/** Whether a query only reads, also one that is written by hand. When in doubt it goes to the writer, which can do both. */
 function isRead({ query, sql }: CompiledQuery): boolean {
   return query.kind === "SelectQueryNode" || /^\s*select\b/i.test(sql);
 }

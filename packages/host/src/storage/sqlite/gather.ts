@@ -7,7 +7,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Reads by one statement each. Those that are asked for in one turn of the event loop go to the thread in one message. */
+/** Reads with one statement each. All reads of one tick of the event loop go to the thread in one message. */
 export function gatherReads(reader: Thread): (step: Step) => Promise<StepResult> {
   let waiting: Waiting[] = [];
   const send = async (): Promise<void> => {
@@ -17,7 +17,7 @@ export function gatherReads(reader: Thread): (step: Step) => Promise<StepResult>
       const results = await reader.connect().run(batch.map(({ step }) => step));
       batch.forEach(({ resolve }, place) => resolve(results[place]));
     } catch (error) {
-      // One that cannot be read must not fail the others.
+      // One failing read must not fail the others.
       if (batch.length === 1) batch[0]?.reject(error);
       else for (const one of batch) void readAlone(one);
     }

@@ -23,7 +23,7 @@ export class LibsqlDriver implements Driver {
       columns: () => statement.columns(),
       all: (...parameters) => statement.all(parameters) as Record<string, unknown>[],
       run: (...parameters) => statement.run(parameters),
-      // It refuses no number, whatever is set.
+      // It accepts every number anyway.
       setReadBigInts() {},
     };
   }

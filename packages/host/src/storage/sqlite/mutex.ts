@@ -1,6 +1,6 @@
-/** Lets one at a time through, in the order in which they came. */
+/** Lets one holder in at a time, in the order in which they came. */
 export interface Mutex {
-  /** Resolves with the function that lets the next one through. */
+  /** Resolves with the function that releases it. */
   acquire(): Promise<() => void>;
 }
 

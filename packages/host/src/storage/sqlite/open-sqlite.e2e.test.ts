@@ -57,7 +57,7 @@ test("a file is free again when it was closed, for this process and for others",
   expect((await otherProcess(opening(location))).said).toBe("opened as 3");
 });
 
-test("a database that was closed is one file, and the lock that nobody has", async () => {
+test("a database that was closed is one file, and a free lock", async () => {
   const location = await newLocation("sqlite");
   const { close, db } = await openDatabase(location);
   await db.selectFrom("uses").selectAll().execute();
@@ -82,7 +82,7 @@ test("only its owner can read the file, and the folder made for it", async () =>
 
 test("a file that is no database is refused, and left as it is", async () => {
   const location = join(temporaryFolder(), "turnpike.db");
-  const text = "not a database, and long enough to be looked at as one. ".repeat(40);
+  const text = "not a database, and long enough to be read as one. ".repeat(40);
   writeFileSync(location, text);
   await expect(openDatabase(location)).rejects.toThrow(location);
   expect(statSync(location).size).toBe(text.length);

@@ -1,21 +1,30 @@
-import { closeSync, existsSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, type Logger } from "kysely";
-import { ConfigError, makeFolder } from "../../base/index.ts";
+import { ConfigError, makeFolder } from "../../shared/index.ts";
 import type { Database } from "../database.ts";
-import { keepCause } from "../keep-cause.ts";
-import { migrate, registerHost } from "../migrate.ts";
+import { createHistory } from "../history/history.ts";
+import { preserveCause } from "../preserve-cause.ts";
+import { migrate, ownEpoch, registerHost } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { copyFile, copyMemory, removeOldCopies, vacuumInto } from "./copy.ts";
 import { threadDialect } from "./dialect.ts";
 import { gatherReads } from "./gather.ts";
 import { createMutex } from "./mutex.ts";
 import { SqliteFile } from "./sqlite-file.ts";
-import { startThread } from "./thread.ts";
+import { realFile, refuseHardLinks } from "./real-file.ts";
+import { startThread, type OwnedThread } from "./thread.ts";
+import type { ThreadOptions } from "./thread-protocol.ts";
 import { transact } from "./transact.ts";
-import { DamagedDatabaseError, refuseDamaged } from "./whole-file.ts";
+import { brokenPages, damageOf } from "./whole-file.ts";
 
-/** Throws `ConfigError` when a folder stands where the file would be. */
+/** How often it is read which versions may serve the file. */
+const readLowestMs = 2_000;
+
+/** Looks at a database before its tables are brought up to date. When it throws, nothing was changed. */
+export type CheckDatabase = (db: Kysely<Schema>) => Promise<void>;
+
+/** Throws `ConfigError` when there is a folder where the file would be. */
 export function refuseFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     throw new ConfigError(
@@ -25,38 +34,54 @@ export function refuseFolder(path: string): void {
 
 /** The file whose lock says that a process has the database. */
 export function lockFile(path: string): string {
-  return `${path}-lock`;
+  return `${realFile(path)}-lock`;
 }
 
 /**
- * Opens an SQLite file for this process alone, in threads of its own: one writes, one reads for calls, one reads for
- * operators, whose long questions hold nobody up.
+ * Opens an SQLite file for this process alone, in threads of its own: one writes, one reads for calls, and one reads for
+ * operators, so that no call waits for a long read.
  */
-export async function openSqlite(path: string, log?: Logger): Promise<Database> {
-  const unlock = path === ":memory:" ? () => {} : lock(path);
-  const writer = startThread({ path, isReader: false });
-  // A database in memory is that of one connection.
-  const openReader = () => (path === ":memory:" ? writer : startThread({ path, isReader: true }));
+export async function openSqlite(location: string, log?: Logger, check?: CheckDatabase): Promise<Database> {
+  const { path, isNew, identity, writer, unlock } = location === ":memory:" ? openMemory() : await claim(location);
+  // A database in memory belongs to one connection.
+  const openReader = () => (path === ":memory:" ? writer : startThread({ path, isReader: true, identity }));
   const [reader, reportReader] = [openReader(), openReader()];
   const writing = createMutex();
   const read = gatherReads(reader);
   const settings = log && { log };
-  const db = new Kysely<Schema>({ dialect: keepCause(threadDialect({ writer, reader, writing })), ...settings });
-  const reports = new Kysely<Schema>({
+  const db = new Kysely<Schema>({ dialect: preserveCause(threadDialect({ writer, reader, writing })), ...settings });
+  const reporting = new Kysely<Schema>({
     dialect: threadDialect({ writer, reader: reportReader, writing }),
     ...settings,
   });
   let closed: Promise<void> | undefined;
   let copying: Promise<unknown> = Promise.resolve();
-  const close = (): Promise<void> =>
-    (closed ??= copying
+  let lowest = 0;
+  const readLowest = async (): Promise<void> => {
+    const { rows } = await read({ sql: "select lowest from schema_epoch", rows: [[]] });
+    lowest = Number(rows[0]?.["lowest"] ?? 0);
+  };
+  // One that fails is followed by the next.
+  const reading = setInterval(() => void readLowest().catch(() => {}), readLowestMs).unref();
+  const close = (): Promise<void> => {
+    clearInterval(reading);
+    return (closed ??= copying
       .then(() => reportReader.close())
       .then(() => db.destroy())
       .finally(unlock));
-  let hostId: number;
+  };
+  let hostId = 0;
+  try {
+    await check?.(db);
+  } catch (error) {
+    await close();
+    if (isNew) rmSync(path, { force: true });
+    throw error;
+  }
   try {
     await migrate(db, "sqlite");
     hostId = await registerHost(db);
+    await writer.own(hostId);
   } catch (error) {
     await close();
     throw error;
@@ -64,7 +89,7 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
   return {
     kind: "sqlite",
     db,
-    reports,
+    reporting,
     read: async <Row>(sql: string, parameters: readonly unknown[]) => {
       // SQLite writes the first parameter ?1.
       const { rows } = await read({ sql: sql.replaceAll("$", "?"), rows: [parameters] });
@@ -79,59 +104,85 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     hostId,
     strand: 0,
     isAlive: (id) => Promise.resolve(id === hostId),
+    isPresent: () => true,
+    isTooOld: () => lowest > ownEpoch,
+    showDrained() {},
     onReturn() {},
+    history: createHistory({ hostId: () => hostId, connect: (work) => work(db) }),
     isShared: false,
     close,
   };
 }
 
-/** Copies the database of a host that is stopped to an empty file, and keeps hosts out meanwhile. Returns how many bytes. */
-export async function copyStopped(path: string, file: string): Promise<number> {
-  const unlock = lock(path);
-  const thread = startThread({ path, isReader: true });
+/** Copies the database of a stopped host to an empty file, and locks hosts out meanwhile. Returns how many bytes. */
+export async function copyStopped(location: string, file: string): Promise<number> {
+  const { writer, unlock } = await claim(location);
   try {
-    await vacuumInto(file, thread.connect());
+    await vacuumInto(file, writer.connect());
     return statSync(file).size;
   } finally {
-    await thread.close();
+    await writer.close();
     unlock();
   }
+}
+
+/** A file that this process has taken, and the thread that writes to it. */
+interface Claimed {
+  /** The real path of the file. */
+  path: string;
+  /** Whether there was no file before. */
+  isNew: boolean;
+  identity: ThreadOptions["identity"];
+  writer: OwnedThread;
+  unlock(): void;
+}
+
+function openMemory(): Claimed {
+  const path = ":memory:";
+  return { path, isNew: false, identity: undefined, writer: startThread({ path, isReader: false }), unlock() {} };
 }
 
 /**
- * Makes the file, and its folder, for the owner's eyes alone, and takes it for this process. The lock is the operating
- * system's, so it goes with the process however that ends. It lies on a file beside the database, because the lock of
- * the database itself would keep our own threads out.
+ * Makes the file and its folder, readable by their owner alone, and takes it for this process: by a lock beside the real file, which
+ * says at once that it is in use, and by a lock on the file itself, which holds by whatever path another process comes. Both are the
+ * operating system's, so they end with the process in any case.
  */
-function lock(path: string): () => void {
-  refuseFolder(path);
+async function claim(location: string): Promise<Claimed> {
+  refuseFolder(location);
+  const path = realFile(location);
   makeFolder(dirname(path));
-  // One that is there is left alone: closing it would let go of every lock that this process has on it.
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  const unlock = holdLock(path);
-  let file: SqliteFile | undefined;
+  // An existing file is not opened here: closing it would release every lock that this process has on it.
+  const isNew = !existsSync(path);
+  if (isNew) closeSync(openSync(path, "a", 0o600));
+  refuseHardLinks(location, path);
+  const unlock = holdLock(location);
+  const options: ThreadOptions = { path, isReader: false, isClaimed: true };
+  const writer = startThread(options);
   try {
     removeOldCopies(path);
-    refuseDamaged(path);
-    // Also one that is used without the lock beside it, or that is none.
-    file = new SqliteFile(path);
-    // A new file can give pages back that are free. One from before this was set keeps them until it is vacuumed once.
-    file.pragma("auto_vacuum = incremental");
-    file.exec("begin immediate; commit");
+    await writer.connect().run([]);
+    const { dev, ino } = statSync(path);
+    options.identity = { dev, ino };
+    // A thread that starts again has the file already.
+    options.isClaimed = false;
+    return { path, isNew, identity: options.identity, writer, unlock };
   } catch (cause) {
+    await writer.close().catch(() => {});
     unlock();
-    throw cause instanceof DamagedDatabaseError ? cause : inUse(path, cause);
-  } finally {
-    file?.close();
+    throw refusalOf(location, cause);
   }
-  return unlock;
 }
 
-/** Takes the lock beside a database, whatever stands there; throws when a process has it. */
+function refusalOf(location: string, cause: unknown): unknown {
+  if (cause instanceof Error && cause.name === "BrokenPagesError") return brokenPages(location, cause.message);
+  return damageOf(location, cause) ?? inUse(location, cause);
+}
+
+/** Takes the lock beside a database, whether or not that exists. Throws when another process has it. */
 export function holdLock(path: string): () => void {
   let held: SqliteFile | undefined;
   try {
-    // Whoever can read it can lock it.
+    // Only the owner may read it, because every reader could lock it.
     if (!existsSync(lockFile(path))) closeSync(openSync(lockFile(path), "a", 0o600));
     held = new SqliteFile(lockFile(path));
     held.exec("begin exclusive");

@@ -1,6 +1,6 @@
 /** A statement of a driver. */
 export interface DriverStatement {
-  /** What it answers with; nothing for one that has no rows. */
+  /** The columns of its rows; none for a statement that returns no rows. */
   columns(): readonly unknown[];
   all(...parameters: readonly unknown[]): Record<string, unknown>[];
   run(...parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint };

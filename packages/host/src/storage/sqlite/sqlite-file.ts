@@ -8,19 +8,19 @@ const faults =
   `OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL CANTOPEN PROTOCOL EMPTY
   SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB`.split(/\s+/);
 
-/** Does something with the driver. What goes wrong gets SQLite's name for it; `libsql` says that by itself. */
+/** Calls the driver. Errors get the name of SQLite's code, which `libsql` sets by itself. */
 function asking<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    // The last byte of a number is what it is a case of.
+    // The last byte of an extended code is the primary code.
     if (error instanceof Error && "errcode" in error)
       Object.assign(error, { code: `SQLITE_${faults[Number(error.errcode) & 0xff] ?? "ERROR"}` });
     throw error;
   }
 }
 
-/** Refuses what only one driver takes: undefined is null to `libsql`, and a boolean ends the process there. */
+/** Refuses values that only one driver accepts: `libsql` takes undefined for null, and a boolean crashes it. */
 function bindable(parameters: readonly unknown[]): readonly unknown[] {
   for (const value of parameters)
     if (value === undefined || typeof value === "boolean") throw new TypeError(`${value} is no value for a statement.`);
@@ -29,14 +29,14 @@ function bindable(parameters: readonly unknown[]): readonly unknown[] {
 
 /** A statement that is prepared, and run any number of times. */
 export class SqliteStatement {
-  /** Whether it answers with rows. To ask the driver takes as long as some statements run. */
+  /** Whether it returns rows. It is stored, because asking the driver takes as long as some statements. */
   readonly reader: boolean;
   readonly #statement: DriverStatement;
 
   constructor(statement: DriverStatement) {
     this.#statement = statement;
     this.reader = statement.columns().length > 0;
-    // The index of words leaves ids of rows that are no JavaScript numbers. Node 26 would throw, when all is written.
+    // The full-text index leaves row ids that are too large for a JavaScript number. Node 26 would throw after the write.
     if (!this.reader) statement.setReadBigInts(true);
   }
 
@@ -49,15 +49,15 @@ export class SqliteStatement {
     return { changes: Number(changes), lastInsertRowid };
   }
 
-  /** Kysely asks for it when it is to stream. */
+  /** Kysely uses it for streams. */
   iterate(parameters: readonly unknown[] = []): IterableIterator<Row> {
     return this.all(parameters).values();
   }
 }
 
 /**
- * An SQLite file that is open, or `:memory:`. It is what Kysely's `SqliteDialect` takes, too. What goes wrong has the name of
- * SQLite's code, such as `SQLITE_BUSY`.
+ * An open SQLite file, or `:memory:`. Kysely's `SqliteDialect` accepts it as well. Errors have the name of SQLite's code, such
+ * as `SQLITE_BUSY`.
  */
 export class SqliteFile {
   readonly #database: Driver;
@@ -86,4 +86,10 @@ export class SqliteFile {
   close(): void {
     asking(() => this.#database.close());
   }
+}
+
+/** The one value that a pragma answers. */
+export function readPragma(file: SqliteFile, pragma: string): string {
+  const [value] = file.pragma(pragma).flatMap((row) => Object.values(row));
+  return String(value);
 }

@@ -1,16 +1,25 @@
 import type { Step, StepResult } from "../steps.ts";
 
-/** What the main thread wants of the one that has the database: steps in order, or to close it. */
-export type ThreadRequest = { id: number; steps: readonly Step[] } | { id: number; close: true };
+/** A request to the thread that has the database: to run steps in order, to close it, or the id of the host that has it. */
+export type ThreadRequest =
+  | { id: number; steps: readonly Step[] }
+  | { id: number; close: true }
+  | { id: number; hostId: number };
 
 /** The answer to a request. */
 export type ThreadReply =
   | { id: number; results: StepResult[] }
   | { id: number; error: { name: string; message: string; code?: string } };
 
-/** What a thread is started with. */
+/** The options of a thread. */
 export interface ThreadOptions {
   path: string;
-  /** A thread that only reads cannot be made to write. */
+  /** A reader's connection refuses every write. */
   isReader: boolean;
+  /** Present for the first connection of a process to a file, which takes the file for the process. */
+  isClaimed?: boolean;
+  /** The host that has the file. */
+  hostId?: number;
+  /** The file that the process has taken: another one at the same path is refused. */
+  identity?: { dev: number; ino: number } | undefined;
 }

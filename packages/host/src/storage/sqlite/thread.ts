@@ -5,18 +5,23 @@ import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protoco
 
 /** One connection to an SQLite file. */
 export interface Connection {
-  /** Runs steps in order; when one fails the rest is not run. Rejects with the database's error. */
+  /** Runs steps in order. When one fails, the rest is not run. Rejects with the database's error. */
   run(steps: readonly Step[]): Promise<StepResult[]>;
 }
 
 /** A thread with a connection to an SQLite file. */
 export interface Thread {
-  /** The connection there is now. It ends with the thread: a transaction never goes on in another one. */
+  /** The current connection. It ends with the thread: a transaction never continues in another one. */
   connect(): Connection;
   close(): Promise<void>;
 }
 
-/** The database said no; `code` is SQLite's. */
+/** A thread that can be told which host has its file. */
+export interface OwnedThread extends Thread {
+  own(hostId: number): Promise<void>;
+}
+
+/** An error of the database; `code` is SQLite's. */
 class SqliteError extends Error {
   readonly code: string | undefined;
 
@@ -36,23 +41,29 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Always the built one: a thread cannot load what has not been compiled. */
+/** Always the built file, because a thread cannot load TypeScript. */
 const workerFile = createRequire(import.meta.url).resolve("#sqlite-worker");
 
 interface Running extends Connection {
+  own(hostId: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A thread that dies takes what it was asked with it, which then fails as an outage; the next `connect` starts another. */
-export function startThread(options: ThreadOptions): Thread {
+/** When a thread dies, its pending requests fail as an outage, and the next `connect` starts another thread. */
+export function startThread(options: ThreadOptions): OwnedThread {
   let current: Running | undefined;
   let isClosed = false;
+  const connect = (): Running => {
+    if (isClosed) throw new Error("The database connection is not open.");
+    return (current ??= start(options, (ended) => {
+      if (current === ended) current = undefined;
+    }));
+  };
   return {
-    connect() {
-      if (isClosed) throw new Error("The database connection is not open.");
-      return (current ??= start(options, (ended) => {
-        if (current === ended) current = undefined;
-      }));
+    connect,
+    own(hostId) {
+      options.hostId = hostId;
+      return connect().own(hostId);
     },
     async close() {
       isClosed = true;
@@ -62,7 +73,7 @@ export function startThread(options: ThreadOptions): Thread {
 }
 
 function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running {
-  // The flags of the process may be none that a thread can take.
+  // A thread does not accept every flag of the process.
   const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
@@ -73,7 +84,7 @@ function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running
     waiting.clear();
     onEnd(running);
   };
-  const ask = (request: { steps: readonly Step[] } | { close: true }): Promise<StepResult[]> =>
+  const ask = (request: { steps: readonly Step[] } | { close: true } | { hostId: number }): Promise<StepResult[]> =>
     new Promise((resolve, reject) => {
       if (ended !== undefined) throw ended;
       lastId += 1;
@@ -85,7 +96,7 @@ function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running
   worker.on("message", (reply: ThreadReply) => {
     const asked = waiting.get(reply.id);
     waiting.delete(reply.id);
-    // A thread that nobody waits for keeps no process alive.
+    // An idle thread must not hold the process open.
     if (waiting.size === 0) worker.unref();
     if ("results" in reply) asked?.resolve(reply.results);
     else asked?.reject(errorOf(reply.error));
@@ -94,8 +105,14 @@ function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running
   worker.on("exit", end);
   const running: Running = {
     run: (steps) => ask({ steps }),
+    own: async (hostId) => void (await ask({ hostId })),
     async close() {
-      await ask({ close: true });
+      try {
+        await ask({ close: true });
+      } catch (error) {
+        // A thread that ends by itself has closed its connection.
+        if (error !== ended) throw error;
+      }
       await worker.terminate();
     },
   };

@@ -5,7 +5,7 @@ const begin: Step = { sql: "begin immediate", rows: [[]] };
 const commit: Step = { sql: "commit", rows: [[]] };
 const rollback: Step = { sql: "rollback", rows: [[]] };
 
-/** One message to the writer for each time that steps are run; the first begins the transaction, the last ends it. */
+/** Sends one message to the writer for each group of steps. The first begins the transaction, the last ends it. */
 export async function transact<T>(
   { writer, writing }: Pick<Threads, "writer" | "writing">,
   work: (run: RunSteps) => Promise<T>,
@@ -24,7 +24,7 @@ export async function transact<T>(
     try {
       return await work(run);
     } finally {
-      // One that the database has undone by itself has nothing to roll back.
+      // A transaction that the database rolled back by itself is not rolled back again.
       if ((state as string) === "open") await connection.run([rollback]).catch(() => {});
     }
   } finally {

@@ -1,7 +1,9 @@
+import { programName } from "../../shared/index.ts";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import { SqliteFile } from "./sqlite-file.ts";
+import { bytesIn, headerBytes } from "./file-header.ts";
+import { readPragma, SqliteFile } from "./sqlite-file.ts";
 
-/** A file that is no whole database; the words are for the operator. */
+/** A file that is no whole database. The message is for the operator. */
 export class DamagedDatabaseError extends Error {
   override readonly name = "DamagedDatabaseError";
   /** What is wrong with it, as the end of a sentence. */
@@ -10,47 +12,51 @@ export class DamagedDatabaseError extends Error {
   constructor(path: string, why: string, options?: ErrorOptions) {
     super(
       `The database ${path} is damaged: ${why}. Nothing was changed. Put a backup in its place: ` +
-        `turnpike restore <backup> --database ${path} --force, which keeps this file aside.`,
+        `${programName()} restore <backup> --database ${path} --force, which keeps this file aside.`,
       options,
     );
     this.why = why;
   }
 }
 
-const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
 /**
- * Refuses a file that was cut off, that is no database, or whose host did not end in order and that is not whole. What its header
- * says is looked at every time; every page only after such an end, at about 500 MB a second. INVARIANT: SQLite alone opens the
- * file. Whoever closes it lets go of all locks that this process has on it, also those of connections that linger until they are
- * collected; another process would then throw away the log that they use.
+ * Refuses a file that was cut off, that is no database, or that was damaged when its host crashed. The header is checked every
+ * time, and every page only after a crash, at about 500 MB a second. INVARIANT: only SQLite opens the file. Closing it in any
+ * other way would release all locks that this process has on it, also those of connections that are not collected yet; another
+ * process would then delete the log that they use.
  */
 export function refuseDamaged(path: string): void {
   if (statSync(path).size === 0) return;
   const hasLog = [`${path}-wal`, `${path}-journal`].some((log) => existsSync(log) && statSync(log).size > 0);
   ask(path, (file) => {
     file.prepare("select 1 from sqlite_master").all();
-    const isUnclean = hasLog || textOf(file.pragma("journal_mode")) === "wal";
-    if (isUnclean) requireWhole(path, textOf(file.pragma("quick_check(1)")));
+    const isUnclean = hasLog || readPragma(file, "journal_mode") === "wal";
+    if (isUnclean) requireWhole(path, readPragma(file, "quick_check(1)"));
   });
 }
 
-/** Refuses a file whose pages do not fit together; `full` holds indexes against their tables as well. */
+/** Refuses a file whose pages are inconsistent. `full` also compares indexes with their tables. */
 export function refuseBrokenPages(path: string, check: "quick" | "full"): void {
   const pragma = check === "quick" ? "quick_check(1)" : "integrity_check(1)";
-  ask(path, (file) => requireWhole(path, textOf(file.pragma(pragma))));
+  ask(path, (file) => requireWhole(path, readPragma(file, pragma)));
 }
 
 function requireWhole(path: string, found: string): void {
-  if (found !== "ok") throw new DamagedDatabaseError(path, `SQLite found that ${oneLine(found)}`);
+  if (found !== "ok") throw brokenPages(path, found);
 }
 
-function ask(path: string, look: (file: SqliteFile) => void): void {
+/** The damage that SQLite found in the pages of a file. */
+export function brokenPages(path: string, found: string): DamagedDatabaseError {
+  return new DamagedDatabaseError(path, `SQLite found that ${oneLine(found)}`);
+}
+
+function ask(path: string, check: (file: SqliteFile) => void): void {
   try {
     const file = new SqliteFile(path);
     try {
-      look(file);
+      check(file);
     } finally {
       file.close();
     }
@@ -59,14 +65,14 @@ function ask(path: string, look: (file: SqliteFile) => void): void {
   }
 }
 
-/** What is wrong with a file, from the error of a driver; undefined when it is not the file. */
+/** The damage of a file that a driver's error shows; undefined for an error that is not about the file. */
 export function damageOf(path: string, cause: unknown): DamagedDatabaseError | undefined {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (!code.startsWith("SQLITE_CORRUPT") && !code.startsWith("SQLITE_NOTADB")) return undefined;
   return new DamagedDatabaseError(path, whatIsWrong(path), { cause });
 }
 
-/** Says it of a file that SQLite has refused. */
+/** Describes the damage of a file that SQLite has refused. */
 function whatIsWrong(path: string): string {
   const { size } = statSync(path);
   const header = readHeader(path);
@@ -74,12 +80,6 @@ function whatIsWrong(path: string): string {
     return "the file is not a database";
   const expected = bytesIn(header);
   return size < expected ? `it has ${size} bytes of ${expected}, so it was cut off` : "SQLite cannot read it";
-}
-
-/** The one value that a pragma answers. */
-function textOf(rows: unknown): string {
-  const [value] = (rows as Record<string, unknown>[]).flatMap((row) => Object.values(row));
-  return String(value);
 }
 
 function oneLine(text: string): string {
@@ -94,11 +94,4 @@ function readHeader(path: string): Buffer {
   } finally {
     closeSync(file);
   }
-}
-
-/** How long the file has to be; 0 when the header does not say so. */
-function bytesIn(header: Buffer): number {
-  const pageSize = header.readUInt16BE(16);
-  const isCounted = header.readUInt32BE(24) === header.readUInt32BE(92);
-  return isCounted ? header.readUInt32BE(28) * (pageSize === 1 ? 65_536 : pageSize) : 0;
 }

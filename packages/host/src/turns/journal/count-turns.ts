@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { columnText } from "../../base/index.ts";
+import { columnText } from "../../shared/index.ts";
 import { type Database, livingHosts } from "../../storage/index.ts";
 
 /** A host that runs, and how many turns run there. */
@@ -17,10 +17,14 @@ export interface TurnCounts {
   listHosts(): Promise<LivingHost[]>;
 }
 
-export function createTurnCounts({ kind, reports, hostId }: Pick<Database, "kind" | "reports" | "hostId">): TurnCounts {
+export function createTurnCounts({
+  kind,
+  reporting,
+  hostId,
+}: Pick<Database, "kind" | "reporting" | "hostId">): TurnCounts {
   return {
     async countOf(namespaceId) {
-      const rows = await reports
+      const rows = await reporting
         .selectFrom("turns")
         .select(({ fn }) => ["status", fn.countAll().as("count")])
         .where("namespace_id", "=", columnText(namespaceId))
@@ -31,9 +35,9 @@ export function createTurnCounts({ kind, reports, hostId }: Pick<Database, "kind
       return { running: count("running"), waiting: count("waiting") };
     },
     listHosts() {
-      // An SQLite file has one host. This one is there, also while its lock is lost to an outage.
+      // An SQLite file has one host. This host always counts, also while its lock is lost to an outage.
       const living = kind === "postgres" ? sql<boolean>`id in ${livingHosts}` : sql<boolean>`false`;
-      return reports
+      return reporting
         .selectFrom("hosts")
         .select(({ selectFrom, fn }) => [
           "id",

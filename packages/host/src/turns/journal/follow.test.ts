@@ -20,7 +20,7 @@ function newsOf(turns: Map<string, string>, here: readonly string[] = []) {
   return { progressOf, follow, told };
 }
 
-test("turns that are followed are looked at together, and those that changed are told of", async () => {
+test("turns that are followed are polled together, and the followers of those that changed are told", async () => {
   const turns = new Map([
     ["a", "1"],
     ["b", "1"],
@@ -29,7 +29,7 @@ test("turns that are followed are looked at together, and those that changed are
   for (const id of turns.keys()) follow(id);
   await vi.advanceTimersByTimeAsync(300);
   expect(progressOf.mock.calls).toEqual([[["a", "b"]]]);
-  // What happened between the start of following and the first look is not known.
+  // What happened between the start of following and the first poll is not known.
   expect(told).toEqual(["a", "b"]);
   await vi.advanceTimersByTimeAsync(300);
   turns.set("b", "2");
@@ -47,7 +47,7 @@ test("one statement asks for so many turns at most", async () => {
   expect(progressOf.mock.calls.map(([ids]) => ids.length)).toEqual([500, 500, 200]);
 });
 
-test("a turn that runs here is looked at every three seconds", async () => {
+test("a turn that runs here is polled every three seconds", async () => {
   const { progressOf, follow } = newsOf(new Map([["a", "1"]]), ["a"]);
   follow("a");
   await vi.advanceTimersByTimeAsync(2900);
@@ -56,7 +56,7 @@ test("a turn that runs here is looked at every three seconds", async () => {
   expect(progressOf).toHaveBeenCalledTimes(2);
 });
 
-test("nobody looks when nobody follows", async () => {
+test("nothing is polled while no one follows", async () => {
   const { progressOf, follow } = newsOf(new Map([["a", "1"]]));
   follow("a")();
   await vi.advanceTimersByTimeAsync(3000);
@@ -69,7 +69,7 @@ test("nobody looks when nobody follows", async () => {
   stopAnother();
 });
 
-test("who stops to follow while a look is made makes nobody else look", async () => {
+test("a follower who leaves during a poll does not make others poll", async () => {
   const { progressOf, follow, told } = newsOf(
     new Map([
       ["a", "1"],
@@ -94,7 +94,7 @@ test("who stops to follow while a look is made makes nobody else look", async ()
   expect(told).toEqual(["a", "b"]);
 });
 
-test("when a look fails everybody is told, to find out for itself, and it is made again", async () => {
+test("when a poll fails every follower is told, to read by itself, and the poll is made again", async () => {
   const { progressOf, follow, told } = newsOf(new Map([["a", "1"]]));
   progressOf.mockRejectedValueOnce(new Error("away"));
   follow("a");

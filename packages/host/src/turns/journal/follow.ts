@@ -7,13 +7,13 @@ import type { TurnRow } from "./turn-rows.ts";
 export interface FollowParts {
   reader: TurnReader;
   news: TurnNews;
-  /** Fires when the host stops: whoever follows goes on at its next start, or at another host. */
+  /** Fires when the host stops. Followers continue at its next start, or at another host. */
   closes: AbortSignal;
 }
 
 const rowsAtOnce = 100;
 
-/** The events of a turn behind a cursor, and those that come, until it has ended. */
+/** The events of a turn after a cursor, and new ones until it has ended. */
 export async function* followTurn(
   { reader, news, closes }: FollowParts,
   turn: TurnRow,
@@ -33,7 +33,7 @@ export async function* followTurn(
     for (;;) {
       signal.throwIfAborted();
       isNew = false;
-      // The state is read first: whatever a turn keeps, it keeps before or with its end.
+      // The state is read first, because a turn writes all of its events before or with its end.
       const row = await reader.byId(turn.id);
       const events = await reader.eventsAfter(turn.id, cursor, rowsAtOnce);
       for (const { position, event } of events) {
@@ -41,7 +41,7 @@ export async function* followTurn(
         cursor = { position, sequence: event.sequence };
         yield event;
       }
-      // Each row that is read has an event, so fewer of them than rows that were asked for are the last.
+      // Each row has at least one event, so fewer events than requested rows are the last ones.
       if (events.length >= rowsAtOnce) continue;
       if (row === undefined || row.completed_at !== null || closes.aborted) return;
       // oxlint-disable-next-line typescript/no-unnecessary-condition -- the listener sets it

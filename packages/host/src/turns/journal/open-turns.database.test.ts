@@ -37,7 +37,7 @@ describe.each(databaseKinds)("turns that have not ended, on %s", (kind) => {
     const journal = openJournal(await open(), { turns: 2, bytes: manyBytes });
     const tenant = newTenant();
     const first = await beginTurn(journal, turnToBegin(tenant, "first"));
-    await first.write([waitingEntry("question", later)], progress);
+    await first.write([waitingEntry("escalation", later)], progress);
     const second = await beginTurn(journal, turnToBegin(tenant, "second"));
     expect(await begin(journal, tenant, "third")).toBe(refused);
     expect(await journal.find(turnKey(tenant, "third"))).toBeUndefined();
@@ -59,7 +59,7 @@ describe.each(databaseKinds)("turns that have not ended, on %s", (kind) => {
     expect((await journal.begin(ofAlice, {})).kind).toBe("begun");
   });
 
-  test("hold as much as they may, with what was kept of them when they waited", async () => {
+  test("hold as much as they may, with what was stored of them when they waited", async () => {
     const journal = openJournal(await open(), { turns: 100, bytes: 20_000 });
     const tenant = newTenant();
     expect(await begin(journal, tenant, "large", "x".repeat(20_000))).toBe(refused);
@@ -70,15 +70,15 @@ describe.each(databaseKinds)("turns that have not ended, on %s", (kind) => {
     const [event] = eventEntries();
     if (event?.kind !== "event") throw new Error("There is no event.");
     const large = { ...event, event: { ...event.event, data: { text: "x".repeat(9_000) } } };
-    await first.write([large, waitingEntry("question", later)], progress);
+    await first.write([large, waitingEntry("escalation", later)], progress);
     expect(await begin(journal, tenant, "third")).toBe(refused);
     await journal.cancel(turnKey(tenant, "first"));
-    const pen = await journal.take(first.id);
-    await pen?.write([endedEntry("first", { status: "cancelled" })], progress);
+    const writer = await journal.take(first.id);
+    await writer?.write([endedEntry("first", { status: "cancelled" })], progress);
     expect(await begin(journal, tenant, "third")).toBe("begun");
   });
 
-  test("count everything that is kept when a turn waits again behind a restart", async () => {
+  test("count everything that is stored when a turn waits again behind a restart", async () => {
     const database = await open();
     const tenant = newTenant();
     const first = await beginTurn(openJournal(database), turnToBegin(tenant, "first"));
@@ -88,7 +88,7 @@ describe.each(databaseKinds)("turns that have not ended, on %s", (kind) => {
     const again = openJournal(database);
     await database.db.updateTable("turns").set({ host_id: null }).where("id", "=", first.id).execute();
     const second = await again.take(first.id);
-    await second?.write([waitingEntry("question", later)], progress);
+    await second?.write([waitingEntry("escalation", later)], progress);
     const row = database.db.selectFrom("turns").select("bytes").where("id", "=", first.id);
     expect((await row.executeTakeFirstOrThrow()).bytes).toBeGreaterThan(9_000);
     expect(await begin(openJournal(database, { turns: 9, bytes: 9_000 }), tenant, "second")).toBe(refused);
@@ -100,6 +100,20 @@ describe.each(databaseKinds)("turns that have not ended, on %s", (kind) => {
     const answers = await Promise.all(Array.from({ length: 30 }, (_, place) => begin(journal, tenant, `t-${place}`)));
     expect(answers.filter((answer) => answer === "begun")).toHaveLength(7);
     expect(answers.filter((answer) => answer === refused)).toHaveLength(23);
+  });
+
+  test("never hold more than they may when thirty begin at once", async () => {
+    const database = await open();
+    const journal = openJournal(database, { turns: 100, bytes: 20_000 });
+    const tenant = newTenant();
+    const starts = Array.from({ length: 30 }, (_, place) => begin(journal, tenant, `t-${place}`, "x".repeat(3_000)));
+    const answers = await Promise.all(starts);
+    const begun = answers.filter((answer) => answer === "begun");
+    expect(answers.filter((answer) => answer === refused)).toHaveLength(30 - begun.length);
+    const rows = await database.db.selectFrom("turns").select("bytes").where("namespace_id", "=", tenant).execute();
+    const [{ bytes: each } = { bytes: 0 }] = rows;
+    expect(rows).toHaveLength(begun.length);
+    expect(begun).toHaveLength(Math.floor(20_000 / each));
   });
 });
 

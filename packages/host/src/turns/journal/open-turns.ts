@@ -2,11 +2,11 @@ import { ServiceHttpError } from "turnpike/http";
 import type { NewTurn, OpenTurnLimits } from "../../ledger/index.ts";
 import type { Database } from "../../storage/index.ts";
 
-/** What the turns of an actor that have not ended come to. It is counted by an index alone. */
+/** Counts the open turns of an actor and their bytes, by an index alone. */
 const openSql = `select count(*) as turns, coalesce(sum(bytes), 0) as bytes from turns
   where namespace_id = $1 and actor = $2 and completed_at is null`;
 
-/** Seconds after which a caller may ask again. A turn that waits for a person may wait for hours. */
+/** Seconds after which a caller may try again. A turn that waits for a person may wait for hours. */
 const retryAfter = "10";
 
 /** Throws `429` when the actor of a turn that did not begin has no room for it. */

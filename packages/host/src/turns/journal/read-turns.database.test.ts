@@ -62,7 +62,7 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const database = await open();
     const journal = openJournal(database);
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
     const [entry] = eventEntries();
     const many = Array.from({ length: 40 }, (_, sequence): JournalEntry[] => {
       const event = { ...(entry as { event: TurnEvent }).event, sequence };
@@ -71,10 +71,10 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
         { kind: "event", event },
       ];
     }).flat();
-    await pen.write(many.slice(0, 2), progress);
-    await pen.write(many.slice(2, 75), progress);
-    await pen.write([...many.slice(75), endedEntry("turn")], progress);
-    const rows = database.db.selectFrom("turn_entries").select("position").where("turn", "=", pen.id);
+    await writer.write(many.slice(0, 2), progress);
+    await writer.write(many.slice(2, 75), progress);
+    await writer.write([...many.slice(75), endedEntry("turn")], progress);
+    const rows = database.db.selectFrom("turn_entries").select("position").where("turn", "=", writer.id);
     expect((await rows.orderBy("position").execute()).map(({ position }) => position)).toEqual([
       1, 17, 33, 49, 65, 74, 80,
     ]);
@@ -92,30 +92,30 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const database = await open();
     const journal = openJournal(database);
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
     const stepOf = (name: string, length: number): JournalEntry => ({ kind: "step", name, value: "x".repeat(length) });
     const [first, second] = eventEntries(0, 2) as [JournalEntry, JournalEntry];
     const entries = [stepOf("short", 9), first, stepOf("long", 2_000), stepOf("next", 9), second];
-    await pen.write(entries, progress);
-    const rows = database.db.selectFrom("turn_entries").select(["position", "sequence"]).where("turn", "=", pen.id);
+    await writer.write(entries, progress);
+    const rows = database.db.selectFrom("turn_entries").select(["position", "sequence"]).where("turn", "=", writer.id);
     expect(await rows.orderBy("position").execute()).toEqual([
       { position: 1, sequence: 0 },
       { position: 2, sequence: null },
       { position: 4, sequence: 1 },
     ]);
-    await journal.leave(pen);
-    expect((await openJournal(database).take(pen.id))?.kept).toEqual(entries);
+    await journal.leave(writer);
+    expect((await openJournal(database).take(writer.id))?.stored).toEqual(entries);
   });
 
   test("who follows a turn with more rows than are read at once misses no event of it", async () => {
     const journal = openJournal(await open());
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
     const [entry] = eventEntries() as [JournalEntry & { kind: "event" }];
     const eventOf = (sequence: number): JournalEntry => ({ kind: "event", event: { ...entry.event, sequence } });
     for (let write = 0; write < 120; write += 1)
-      await pen.write([eventOf(2 * write), eventOf(2 * write + 1)], progress);
-    await pen.write([endedEntry("turn")], progress);
+      await writer.write([eventOf(2 * write), eventOf(2 * write + 1)], progress);
+    await writer.write([endedEntry("turn")], progress);
     const all = Array.from({ length: 240 }, (_, sequence) => sequence);
     expect(await collect(journal.follow(key, -1, neverAborted))).toEqual(all);
     expect(await collect(journal.follow(key, 30, neverAborted))).toEqual(all.slice(31));
@@ -125,21 +125,21 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const database = await open();
     const [journal, later] = [openJournal(database), openJournal(database)];
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
     const [first, second, third] = eventEntries(0, 3).map((entry) => (entry as { event: TurnEvent }).event);
     const step = { kind: "step", name: "decision-0", value: "{}" } as const;
     const rows = [
       { kind: "event", sequence: 0, content: first },
       { kind: "step", sequence: null, content: step },
       { kind: "event", sequence: 1, content: second },
-    ].map((row, position) => ({ ...row, turn: pen.id, position, content: JSON.stringify(row.content) }));
+    ].map((row, position) => ({ ...row, turn: writer.id, position, content: JSON.stringify(row.content) }));
     await database.db.insertInto("turn_entries").values(rows).execute();
-    await database.db.updateTable("turns").set({ entries: 3, events: 2 }).where("id", "=", pen.id).execute();
+    await database.db.updateTable("turns").set({ entries: 3, events: 2 }).where("id", "=", writer.id).execute();
     expect(await journal.events(key, -1)).toEqual([first, second]);
     expect(await journal.events(key, 0)).toEqual([second]);
-    await journal.leave(pen);
-    const taken = await later.take(pen.id);
-    expect(taken?.kept).toEqual([{ kind: "event", event: first }, step, { kind: "event", event: second }]);
+    await journal.leave(writer);
+    const taken = await later.take(writer.id);
+    expect(taken?.stored).toEqual([{ kind: "event", event: first }, step, { kind: "event", event: second }]);
     await taken?.write([...eventEntries(2, 3), endedEntry("turn")], progress);
     expect((await later.find(key))?.result?.events).toEqual([first, second, third]);
   });
@@ -150,7 +150,7 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     for (const name of ["one", "two"]) await beginTurn(journal, turnToBegin(tenant, name));
     await beginTurn(journal, turnToBegin(other, "elsewhere"));
     const waiting = await beginTurn(journal, turnToBegin(tenant, "waits"));
-    await waiting.write([waitingEntry("question-1", "2026-01-02T00:00:00.000Z")], progress);
+    await waiting.write([waitingEntry("escalation-1", "2026-01-02T00:00:00.000Z")], progress);
     const ended = await beginTurn(journal, turnToBegin(tenant, "ended"));
     await ended.write([endedEntry("ended")], progress);
     expect(await journal.countOf(tenant)).toEqual({ running: 2, waiting: 1 });
@@ -164,9 +164,9 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
       ["c", "three"],
       ["a", "four"],
     ] as const) {
-      const pen = await beginTurn(journal, turnToBegin(tenant, id));
-      if (id === "two") await pen.write([endedEntry(id)], progress);
-      if (id === "four") await pen.write([waitingEntry("q", "2999-01-01T00:00:00.000Z")], progress);
+      const writer = await beginTurn(journal, turnToBegin(tenant, id));
+      if (id === "two") await writer.write([endedEntry(id)], progress);
+      if (id === "four") await writer.write([waitingEntry("q", "2999-01-01T00:00:00.000Z")], progress);
     }
     expect(await idsOf(journal.listAll({ limit: 9 }))).toEqual(["four", "three", "two", "one"]);
     expect(await idsOf(journal.listAll({ namespaceId: "a", limit: 9 }))).toEqual(["four", "one"]);
@@ -181,7 +181,7 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     expect([second.turns.length, second.turns[0]?.state.executionId, second.next]).toEqual([1, "one", undefined]);
   });
 
-  test("a state that is named often is looked for once, and its turns are listed once", async () => {
+  test("a state that is named often is read once, and its turns are listed once", async () => {
     const { database, statements } = recordStatements(await open());
     const journal = openJournal(database);
     const tenant = newTenant();
@@ -196,8 +196,8 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
   test("behind a cursor that no event will ever reach there is nothing", async () => {
     const journal = openJournal(await open());
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
-    await pen.write([...eventEntries(), endedEntry("turn")], progress);
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    await writer.write([...eventEntries(), endedEntry("turn")], progress);
     expect(await journal.events(key, 999_999_999_999_999)).toEqual([]);
     expect(await collect(journal.follow(key, 999_999_999_999_999, neverAborted))).toEqual([]);
   });
@@ -234,9 +234,9 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const tenant = newTenant();
     const ids: string[] = [];
     for (const id of ["one", "two", "three", "four"]) {
-      const pen = await beginTurn(journal, turnToBegin(tenant, id));
-      await pen.write([...eventEntries(), ...(id === "three" ? [] : [endedEntry(id)])], progress);
-      ids.unshift(pen.id);
+      const writer = await beginTurn(journal, turnToBegin(tenant, id));
+      await writer.write([...eventEntries(), ...(id === "three" ? [] : [endedEntry(id)])], progress);
+      ids.unshift(writer.id);
     }
     const setEvents = (id: string | undefined, events: number) =>
       database.db
@@ -261,7 +261,7 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     expect(pages).toEqual([["four"], ["three", "two"], ["one"]]);
   });
 
-  test("ids and names that no column can hold are kept, and found again", async () => {
+  test("ids and names that no column can hold are stored, and found again", async () => {
     const journal = openJournal(await open());
     const tenant = `${newTenant()}\0`;
     const id = "nul\0 \ud800";
@@ -271,18 +271,18 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
       request,
       context: context({ namespaceId: tenant, executionId: id, actor }),
     });
-    const pen = await beginTurn(journal, begins);
+    const writer = await beginTurn(journal, begins);
     const key = { namespaceId: tenant, actor, executionId: id };
-    await pen.write([{ kind: "step", name: "s", value: "\0 \ud800" }], progress);
+    await writer.write([{ kind: "step", name: "s", value: "\0 \ud800" }], progress);
     expect(await journal.find(key)).toMatchObject({ executionId: id });
     expect(await journal.findBy(tenant, id)).toMatchObject({ actor, state: { executionId: id } });
-    await journal.leave(pen);
-    const next = await journal.take(pen.id);
+    await journal.leave(writer);
+    const next = await journal.take(writer.id);
     expect(next?.turn).toEqual(begins);
-    expect(next?.kept).toEqual([{ kind: "step", name: "s", value: "\0 \ud800" }]);
+    expect(next?.stored).toEqual([{ kind: "step", name: "s", value: "\0 \ud800" }]);
   });
 
-  test("a look at turns sees each event and the end of each of them, and nothing of those that are gone", async () => {
+  test("a poll of turns sees each event and the end of each of them, and nothing of those that are gone", async () => {
     const database = await open();
     const { progressOf } = createTurnReader(database);
     const journal = openJournal(database);
@@ -302,38 +302,38 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     expect(new Set(seen).size).toBe(4);
   });
 
-  test("who follows a turn that runs elsewhere sees its events, and nobody looks when nobody follows", async () => {
+  test("a follower of a turn that runs elsewhere sees its events, and nothing is polled while no one follows", async () => {
     const { database, statements } = recordStatements(await open());
     const [here, there] = [openJournal(database), openJournal(await open())];
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(there, turnToBegin(key.namespaceId, "turn"));
-    await pen.write(eventEntries(0, 2), progress);
+    const writer = await beginTurn(there, turnToBegin(key.namespaceId, "turn"));
+    await writer.write(eventEntries(0, 2), progress);
     const followed = here.follow(key, 0, neverAborted)[Symbol.asyncIterator]();
     expect((await followed.next()).value).toMatchObject({ sequence: 1 });
     const next = followed.next();
-    await pen.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+    await writer.write([...eventEntries(2, 3), endedEntry("turn")], progress);
     expect((await next).value).toMatchObject({ sequence: 2 });
     expect((await followed.next()).done).toBe(true);
-    const looks = statements.length;
+    const polls = statements.length;
     await new Promise(setImmediate);
-    expect(statements).toHaveLength(looks);
+    expect(statements).toHaveLength(polls);
   });
 
-  test("who follows a turn that runs here is told at once, without a look in between", async () => {
+  test("a follower of a turn that runs here is told at once, without a poll in between", async () => {
     const { database, statements } = recordStatements(await open());
     const journal = openJournal(database);
     const key = turnKey(newTenant(), "turn");
-    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const writer = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
     const followed = collect(journal.follow(key, -1, neverAborted));
-    for (const place of [0, 1]) await pen.write(eventEntries(place, place + 1), progress);
-    await pen.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+    for (const place of [0, 1]) await writer.write(eventEntries(place, place + 1), progress);
+    await writer.write([...eventEntries(2, 3), endedEntry("turn")], progress);
     expect(await followed).toEqual([0, 1, 2]);
-    // A look is two reads; there are as many as there were writes, the one at the start, and one that may be late.
+    // A poll is two reads; there are as many as there were writes, the one at the start, and one that may be late.
     expect(statements.filter((text) => text.includes("from turn_entries")).length).toBeLessThanOrEqual(5);
   });
 });
 
-test("who follows on one host sees what another one keeps, across runs and without a gap", async () => {
+test("who follows on one host sees what another one stores, across runs and without a gap", async () => {
   const [here, there] = await openPair();
   const [journal, other] = [openJournal(here), openJournal(there)];
   const key = turnKey("tenant-1", "turn");

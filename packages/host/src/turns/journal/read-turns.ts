@@ -1,6 +1,6 @@
 import { principalKey, type PrincipalRef, type TurnEvent, type TurnStatus } from "turnpike/contracts";
 import type { TurnKey } from "turnpike/runtime";
-import { columnText } from "../../base/index.ts";
+import { columnText } from "../../shared/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
 import { eventsOfRow, turnIdAt, type TurnId, type TurnRow } from "./turn-rows.ts";
 
@@ -27,7 +27,7 @@ export interface TurnPage {
   next?: string;
 }
 
-/** An event, and where it stands in its turn. */
+/** An event, and its position in the turn. */
 export interface PlacedEvent {
   position: number;
   event: TurnEvent;
@@ -35,7 +35,7 @@ export interface PlacedEvent {
 
 type EventRow = Pick<Schema["turn_entries"], "position" | "kind" | "content">;
 
-/** So many events are read for one page. */
+/** How many events are read for one page. */
 const maxPageEvents = 20_000;
 
 /** How far the id of a turn may be from its start. */
@@ -44,15 +44,15 @@ const idSlackMs = 60_000;
 const keySql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor = $3";
 const takenSql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor in ($3, '')";
 const idSql = "select * from turns where id = $1";
-/** A row stands at the sequence of its last event or further on, so nothing before `after` is looked at. */
+/** A row has the sequence of its last event, so no rows before `after` are read. */
 const eventsSql = `select position, kind, content from turn_entries where turn = $1 and position > $2 and sequence > $3
   order by position limit $4`;
 
-/** What a column can count to. A cursor is the caller's, and may be greater. */
+/** The largest value of a column. A caller's cursor may be greater. */
 const lastPlace = 2 ** 31 - 1;
 
 /** Reads turns of all tenants. */
-export function createTurnReader({ read, reports }: Pick<Database, "read" | "reports">) {
+export function createTurnReader({ read, reporting }: Pick<Database, "read" | "reporting">) {
   const keyOf = ({ namespaceId, actor, executionId }: TurnKey): string[] => [
     columnText(namespaceId),
     columnText(executionId),
@@ -83,12 +83,12 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     namespaceId: string | undefined,
     status: TurnStatus | undefined,
   ): Promise<TurnRow[]> => {
-    let rows = reports.selectFrom("turns").selectAll().orderBy("id", "desc").limit(limit);
+    let rows = reporting.selectFrom("turns").selectAll().orderBy("id", "desc").limit(limit);
     if (namespaceId !== undefined) rows = rows.where("namespace_id", "=", columnText(namespaceId));
     if (actor !== undefined) rows = rows.where("actor", "=", columnText(actor));
     if (status !== undefined) rows = rows.where("status", "=", status);
     if (before !== undefined) rows = rows.where("id", "<", columnText(before));
-    // Ids sort by age, so that every index finds them by time. A turn gets its id a moment after it started.
+    // Ids sort by age, so every index finds them by time. A turn gets its id an instant after it started.
     if (from !== undefined)
       rows = rows.where("id", ">=", turnIdAt(Date.parse(from) - idSlackMs)).where("started_at", ">=", from);
     if (until !== undefined)
@@ -99,7 +99,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     const found = new Map<TurnId, TurnEvent[]>();
     const ids = rows.filter(({ events }) => events > 0).map(({ id }) => id);
     if (ids.length === 0) return found;
-    const entries = reports.selectFrom("turn_entries").select(["turn", "kind", "content"]).where("turn", "in", ids);
+    const entries = reporting.selectFrom("turn_entries").select(["turn", "kind", "content"]).where("turn", "in", ids);
     for (const row of await entries.where("sequence", "is not", null).orderBy("turn").orderBy("position").execute()) {
       const events = found.get(row.turn) ?? [];
       found.set(row.turn, events);
@@ -111,7 +111,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
   return {
     byId: async (id: TurnId): Promise<TurnRow | undefined> => (await read<TurnRow>(idSql, [id]))[0],
     byKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(keySql, keyOf(key)))[0],
-    /** The turn that has a key; also one from before actors were kept, which has it for everybody. */
+    /** The turn that has a key, including one from before actors were stored, which has it for every actor. */
     byTakenKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(takenSql, keyOf(key)))[0],
     /** For operators: the newest turn under an execution id, of one actor or of any, with its events so far. */
     async newest(
@@ -119,7 +119,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
       executionId: string,
       actor?: PrincipalRef,
     ): Promise<{ row: TurnRow; events: readonly TurnEvent[] } | undefined> {
-      let rows = reports
+      let rows = reporting
         .selectFrom("turns")
         .selectAll()
         .where("namespace_id", "=", columnText(namespaceId))
@@ -128,9 +128,9 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
       const [row] = (await rows.execute()).toSorted(newestFirst);
       return row && { row, events: (await eventsOfAll([row])).get(row.id) ?? [] };
     },
-    /** What changes whenever there is something new to read of a turn; nothing for those that are gone. */
+    /** A value that changes whenever there is something new to read of a turn. Missing turns are left out. */
     async progressOf(ids: readonly TurnId[]): Promise<ReadonlyMap<TurnId, string>> {
-      const rows = await reports
+      const rows = await reporting
         .selectFrom("turns")
         .select(["id", "events", "completed_at"])
         .where("id", "in", ids)
@@ -141,11 +141,11 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     eventsOf,
     /** The events of a turn's result, if it has one. */
     eventsOfResult: async (row: TurnRow): Promise<TurnEvent[]> => (row.result === null ? [] : eventsOf(row)),
-    /** One page. Each tenant and each state has its own place in an index, so each is asked for by itself. */
+    /** One page. Each tenant and each state is read by a query of its own, because each has its own range in an index. */
     async page(selection: TurnSelection): Promise<TurnPage> {
       const { namespaces = [undefined], statuses = [undefined], limit } = selection;
       const wanted = { ...selection, limit: limit + 1 };
-      // Named often, a state is asked for once: its turns would be listed as often, and each time would cost a query.
+      // A state that is named twice is read once. Otherwise its turns would be listed twice.
       const states = [...new Set(statuses)];
       const asked = [...new Set(namespaces)].flatMap((namespaceId) =>
         states.map((status) => rowsOf(wanted, namespaceId, status)),
@@ -168,7 +168,7 @@ function newestFirst(one: TurnRow, other: TurnRow): number {
   return one.id < other.id ? 1 : -1;
 }
 
-/** A page is a page's work: it ends early when its turns have very many events, though never before the first. */
+/** A page ends early when its turns have very many events, but never before the first turn. */
 function pageLength(rows: readonly TurnRow[], limit: number): number {
   let events = 0;
   for (const [place, row] of rows.slice(0, limit).entries()) {

@@ -27,22 +27,22 @@ describe.each(databaseKinds)("the id of a turn on %s", (kind) => {
     const first = await beginTurn(journal, turnToBegin(tenant, "turn"));
     await first.write([...eventEntries(), endedEntry("turn", denied)], progress);
     const second = await beginTurn(journal, turnToBegin(tenant, "turn"));
-    const kept = database.db.selectFrom("turn_entries").select("turn").where("turn", "=", first.id);
-    expect(await kept.execute()).toEqual([]);
+    const stored = database.db.selectFrom("turn_entries").select("turn").where("turn", "=", first.id);
+    expect(await stored.execute()).toEqual([]);
     await second.write([admitted], progress);
     await second.write([endedEntry("turn", denied)], progress);
     expect(await journal.begin(turnToBegin(tenant, "turn"), {})).toMatchObject({ kind: "known", isSame: true });
   });
 
-  for (const { name, kept, kind: answer } of [
-    { name: "is free again when no run before the denial admitted it", kept: eventEntries(), kind: "begun" },
-    { name: "stays taken when a run before the denial admitted it", kept: [admitted], kind: "known" },
+  for (const { name, entries, kind: answer } of [
+    { name: "is free again when no run before the denial admitted it", entries: eventEntries(), kind: "begun" },
+    { name: "stays taken when a run before the denial admitted it", entries: [admitted], kind: "known" },
   ])
     test(name, async () => {
       const journal = openJournal(await open());
       const tenant = newTenant();
       const first = await beginTurn(journal, turnToBegin(tenant, "turn"));
-      await first.write(kept, progress);
+      await first.write(entries, progress);
       await journal.leave(first);
       const second = await journal.take(first.id);
       await second?.write([endedEntry("turn", denied)], progress);

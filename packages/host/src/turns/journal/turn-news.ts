@@ -1,9 +1,9 @@
 import type { TurnReader } from "./read-turns.ts";
 import type { TurnId } from "./turn-rows.ts";
 
-/** Tells those who follow turns that there may be something to read. */
+/** Tells followers of turns that there may be something to read. */
 export interface TurnNews {
-  /** Something of a turn was kept by this process. */
+  /** This process wrote something of a turn. */
   tell(id: TurnId): void;
   /** Returns the function that ends it. */
   listen(id: TurnId, listener: () => void): () => void;
@@ -11,19 +11,19 @@ export interface TurnNews {
 
 interface Followed {
   listeners: Set<() => void>;
-  /** What a look last saw of the turn. */
+  /** What the last poll read of the turn. */
   seen?: string | undefined;
 }
 
-const lookMs = 300;
-/** A turn that runs here tells of itself; it may have been lost to another host, which is rare. */
-const looksUntilOwn = 10;
-/** How many turns one statement looks at. */
+const pollMs = 300;
+/** Turns that run here notify their followers, so they are polled less often: they may have been lost to another host. */
+const pollsUntilOwn = 10;
+/** How many turns one statement reads. */
 const atOnce = 500;
 
 /**
- * Looks for what other hosts kept of turns that are followed here: at all of them together, because thousands of turns may
- * wait for a person, each with somebody who follows it.
+ * Polls for what other hosts wrote of turns that are followed here. It reads all of them together, because thousands of turns
+ * may wait for a person, each with a follower.
  */
 export function createTurnNews(
   { progressOf }: Pick<TurnReader, "progressOf">,
@@ -31,12 +31,12 @@ export function createTurnNews(
 ): TurnNews {
   const followed = new Map<TurnId, Followed>();
   let timer: NodeJS.Timeout | undefined;
-  let looks = 0;
+  let polls = 0;
 
   const tell = (id: TurnId): void => {
     for (const listener of followed.get(id)?.listeners ?? []) listener();
   };
-  const lookAt = async (ids: readonly TurnId[]): Promise<void> => {
+  const pollSome = async (ids: readonly TurnId[]): Promise<void> => {
     const found = await progressOf(ids);
     for (const id of ids) {
       const turn = followed.get(id);
@@ -46,20 +46,20 @@ export function createTurnNews(
       tell(id);
     }
   };
-  const look = async (): Promise<void> => {
-    looks += 1;
-    const ids = [...followed.keys()].filter((id) => looks % looksUntilOwn === 0 || !runsHere(id));
+  const poll = async (): Promise<void> => {
+    polls += 1;
+    const ids = [...followed.keys()].filter((id) => polls % pollsUntilOwn === 0 || !runsHere(id));
     try {
-      for (let from = 0; from < ids.length; from += atOnce) await lookAt(ids.slice(from, from + atOnce));
+      for (let from = 0; from < ids.length; from += atOnce) await pollSome(ids.slice(from, from + atOnce));
     } catch {
-      // Whoever reads for itself finds out what is wrong, and says so to its caller.
+      // Each follower then reads by itself, and reports the error to its caller.
       ids.forEach(tell);
     }
     timer = undefined;
-    if (followed.size > 0) lookLater();
+    if (followed.size > 0) pollLater();
   };
-  const lookLater = (): void => {
-    timer ??= setTimeout(() => void look(), lookMs).unref();
+  const pollLater = (): void => {
+    timer ??= setTimeout(() => void poll(), pollMs).unref();
   };
 
   return {
@@ -68,7 +68,7 @@ export function createTurnNews(
       const turn = followed.get(id) ?? { listeners: new Set() };
       turn.listeners.add(listener);
       followed.set(id, turn);
-      lookLater();
+      pollLater();
       return () => {
         turn.listeners.delete(listener);
         if (turn.listeners.size === 0 && followed.get(id) === turn) followed.delete(id);

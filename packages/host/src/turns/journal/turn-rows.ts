@@ -14,8 +14,8 @@ import {
   type TurnStatus,
 } from "turnpike/contracts";
 import type { JournalEntry, TurnToBegin } from "turnpike/runtime";
-import { columnText } from "../../base/index.ts";
-import { turnFingerprint, type NewTurn, type OpenTurnLimits } from "../../ledger/index.ts";
+import { columnText } from "../../shared/index.ts";
+import { turnFingerprint, type NewTurn, type OpenTurnLimits, type TurnAsker } from "../../ledger/index.ts";
 import type { Schema } from "../../storage/index.ts";
 
 export type TurnRow = Selectable<Schema["turns"]>;
@@ -23,7 +23,7 @@ export type TurnRow = Selectable<Schema["turns"]>;
 /** The id of a turn within the host; it sorts by age. */
 export type TurnId = string;
 
-/** What the state says of a turn, wherever it is. */
+/** The fields that a turn has in every state. */
 interface Heading {
   executionId: string;
   traceId: string;
@@ -40,26 +40,26 @@ interface TurnContent extends Pick<TurnToBegin, "request" | "context" | "runtime
   credential?: JsonObject | undefined;
 }
 
-/** What the state of a turn that waits says. */
+/** The additional fields of a waiting turn. */
 interface Waiting {
   escalation: Escalation;
 }
 
-/** What is kept with a question: the call that waits. */
-export interface QuestionContent {
+/** What is stored with an escalation that a turn waits for: the call that waits. */
+export interface WaitContent {
   callId: string;
-  /** The call itself waits for a yes. */
+  /** The call itself waits for an approval. */
   approval?: { tool: string } | undefined;
 }
 
 type WaitingEntry = Extract<JournalEntry, { kind: "waiting" }>;
 
-/** The rows of the questions that a turn begins to wait for. */
-export function questionRows(turn: TurnId, namespaceId: string, asked: readonly WaitingEntry[]) {
+/** The rows of the escalations that a turn begins to wait for. */
+export function waitRows(turn: TurnId, namespaceId: string, asked: readonly WaitingEntry[]) {
   return asked.flatMap(({ callId, approval, question }, place): Schema["turn_questions"][] => {
     if (question === undefined) return [];
     const ids = { turn, place, namespace_id: columnText(namespaceId), question_id: columnText(question.id) };
-    const content: QuestionContent = { callId, approval };
+    const content: WaitContent = { callId, approval };
     return [{ ...ids, expires_at: question.expiresAt, content: JSON.stringify(content) }];
   });
 }
@@ -77,7 +77,7 @@ export interface OperatedTurn {
 }
 
 let lastStamp = 0;
-/** Turns that begin together get one microsecond after the other; by more than this the clock was set back. */
+/** Turns that begin together get consecutive microseconds. A larger difference means that the clock was set back. */
 const stampSlack = 1_000_000;
 
 /**
@@ -120,19 +120,40 @@ export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined
   };
 }
 
+/** The key by which the open escalations of an ending turn are found. */
+export function askerOf({ request, context }: Pick<TurnToBegin, "request" | "context">, ended_at: string): TurnAsker {
+  return {
+    namespace_id: columnText(context.namespaceId),
+    execution_id: columnText(request.executionId),
+    actor: columnText(principalKey(context.actor)),
+    ended_at,
+  };
+}
+
 /** How many bytes some texts of a turn take. */
 export function bytesOf(texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 }
 
-/** What a row says of the turn that was begun, and its caller's credential; undefined when it can go on no more. */
+/** The turn that a row began, and its caller's credential; undefined when it cannot be resumed any more. */
 export function beginningOf(row: TurnRow): { turn: TurnToBegin; credential: JsonObject | undefined } | undefined {
   if (row.content === null) return undefined;
   const { credential, ...rest } = JSON.parse(row.content) as TurnContent;
   return { turn: { ...rest, isAsync: row.is_async === 1, startedAt: row.started_at }, credential };
 }
 
-/** The state of a turn. Its events are those of its result, and are not asked for before it has ended. */
+/** Whether a turn was started with a credential of this host, or is tried by the operator of one. */
+export function isStartedWith(
+  { heading, content }: Pick<TurnRow, "heading" | "content">,
+  credentialId: string,
+): boolean {
+  const { triedBy } = JSON.parse(heading) as Heading;
+  const { credential: stored } = JSON.parse(content ?? "{}") as TurnContent;
+  const { credential, foreign } = (stored ?? {}) as { credential?: { id?: string }; foreign?: unknown };
+  return triedBy?.credential === credentialId || (foreign === undefined && credential?.id === credentialId);
+}
+
+/** The state of a turn. The events belong to its result, so they are only needed when it has ended. */
 export function stateOf(row: TurnRow, events: readonly TurnEvent[]): TurnState {
   const { executionId, traceId, agent } = JSON.parse(row.heading) as Heading;
   const { escalation } = row.waiting === null ? {} : (JSON.parse(row.waiting) as Waiting);
@@ -153,13 +174,13 @@ export function stateOf(row: TurnRow, events: readonly TurnEvent[]): TurnState {
   };
 }
 
-/** The result as its turn answered it, key by key. */
+/** The result with its events, with its keys in the original order. */
 function withEvents(result: Omit<TurnResult, "events">, events: readonly TurnEvent[]): TurnResult {
   const { version, executionId, traceId, startedAt, completedAt, ...ending } = result;
   return { version, executionId, traceId, startedAt, completedAt, events, ...ending } as TurnResult;
 }
 
-/** Whose turn it is, and under which id they started it. */
+/** The actor of a turn, and its execution id. */
 export function actorOf({ heading }: Pick<TurnRow, "heading">): { actor: PrincipalRef; executionId: string } {
   const { actor, executionId } = JSON.parse(heading) as Heading;
   return { actor: parsePrincipal(actor) ?? { kind: "agent", agentId: "unknown" }, executionId };
@@ -178,13 +199,13 @@ export function operatedTurn(row: TurnRow, events: readonly TurnEvent[]): Operat
   };
 }
 
-/** So many entries of one write share a row: most of what it costs to keep one is the row. */
+/** How many entries of one write share a row. Most of the cost of an entry is its row. */
 const maxInRow = 16;
-/** Whoever reads events reads the rows that they are in, so what is longer and no event has a row of its own. */
+/** Readers of events read whole rows, so a longer entry that is no event has a row of its own. */
 const maxShared = 1_000;
 
 /**
- * The rows of entries that are kept together, the first of them at a position. A row stands where its last entry does, and has
+ * The rows of entries that are written together, the first of them at a position. A row has the position of its last entry, and
  * the sequence of its last event.
  */
 export function entryRows(turn: TurnId, first: number, entries: readonly JournalEntry[]): Schema["turn_entries"][] {
@@ -208,7 +229,7 @@ export function entryRows(turn: TurnId, first: number, entries: readonly Journal
   return rows;
 }
 
-/** The entries of a row. One from before rows were shared has one, of which an event is kept as it is shown. */
+/** The entries of a row. A row from before rows were shared has one entry, with an event in its public form. */
 export function entriesOfRow({ kind, content }: Pick<Schema["turn_entries"], "kind" | "content">): JournalEntry[] {
   const parsed = JSON.parse(content) as unknown;
   if (kind === "several") return parsed as JournalEntry[];

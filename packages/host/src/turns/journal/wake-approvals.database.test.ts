@@ -4,12 +4,12 @@ import { databaseKinds, newTenant, openFresh } from "../../../test/databases.ts"
 import { askIn, escalation, officeTime } from "../../../test/office.ts";
 import { approvalEntry, beginTurn, progress, turnKey, turnToBegin, waitingEntry } from "../../../test/turn-journals.ts";
 import { openStores, type Stores } from "../../compose/stores.ts";
-import type { EscalationRecord } from "../../management/index.ts";
+import type { EscalationRecord } from "../../admin-contract/index.ts";
 import type { Database } from "../../storage/index.ts";
 
 type Answer = "approved" | "denied";
 
-/** Answers a question as the store of escalations does: its row first, then those who wait. */
+/** Answers an escalation as the store of escalations does: its row first, then those who wait. */
 async function answer(
   { db }: Database,
   { turns }: Stores,
@@ -22,11 +22,11 @@ async function answer(
   });
 }
 
-/** What a turn that was woken finds behind its questions. */
+/** What a turn that was woken finds behind its escalations. */
 async function wokenWith({ turns }: Stores, id: string) {
-  const pen = await turns.take(id);
-  const kept = pen?.kept ?? [];
-  const behind = kept.slice(kept.findLastIndex(({ kind }) => kind === "waiting") + 1);
+  const writer = await turns.take(id);
+  const stored = writer?.stored ?? [];
+  const behind = stored.slice(stored.findLastIndex(({ kind }) => kind === "waiting") + 1);
   return behind.map((entry) =>
     "result" in entry && "callId" in entry
       ? [entry.kind, entry.callId, entry.result.tool, "error" in entry.result && entry.result.error.code]
@@ -34,10 +34,10 @@ async function wokenWith({ turns }: Stores, id: string) {
   );
 }
 
-const questionsIn = async ({ db }: Database) =>
+const escalationsIn = async ({ db }: Database) =>
   (await db.selectFrom("turn_questions").select(["turn", "question_id"]).execute()).length;
 
-describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind) => {
+describe.each(databaseKinds)("a turn that waits for a person's approval on %s", (kind) => {
   const open = async () => {
     const database = await openFresh(kind);
     const stores = openStores(database);
@@ -49,9 +49,9 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     }
     const [one, two] = records as [EscalationRecord, EscalationRecord];
     const wait = async (name: string, entries = [approvalEntry("call-1", one), approvalEntry("call-2", two)]) => {
-      const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, name));
-      await pen.write(entries, progress);
-      return pen.id;
+      const writer = await beginTurn(stores.turns, turnToBegin(namespaceId, name));
+      await writer.write(entries, progress);
+      return writer.id;
     };
     return { database, stores, namespaceId, one, two, wait };
   };
@@ -60,22 +60,22 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     { said: "approved", entries: [] },
     { said: "denied", entries: [["result", "call-1", "files.write", "approval_denied"]] },
   ] as const) {
-    test(`goes on when one of its calls is ${row.said}, and waits for none of the others until it asks again`, async () => {
+    test(`resumes when one of its calls is ${row.said}, and waits for none of the others until it asks again`, async () => {
       const { database, stores, namespaceId, one, two, wait } = await open();
       const id = await wait("turn");
       expect(await stores.turns.find(turnKey(namespaceId, "turn"))).toMatchObject({
         status: "waiting",
-        escalation: { reason: "call-1 needs a person's yes." },
+        escalation: { reason: "call-1 needs a person's approval." },
       });
       expect(await answer(database, stores, one, row.said)).toEqual([id]);
       expect(await stores.turns.find(turnKey(namespaceId, "turn"))).toMatchObject({ status: "running" });
-      expect(await questionsIn(database)).toBe(0);
+      expect(await escalationsIn(database)).toBe(0);
       expect(await answer(database, stores, two, "denied")).toEqual([]);
       expect(await wokenWith(stores, id)).toEqual(row.entries);
     });
 
     for (const how of ["wakeMissed", "wakeExpired"] as const)
-      test(`goes on when a call was ${row.said} before it waited, by ${how}`, async () => {
+      test(`resumes when a call was ${row.said} before it waited, by ${how}`, async () => {
         const { database, stores, one, two, wait } = await open();
         await answer(database, stores, one, row.said);
         const id = await wait("turn", [approvalEntry("call-1", one)]);
@@ -88,7 +88,7 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
       });
   }
 
-  test("goes on with every answer that is there by then, and with what expired", async () => {
+  test("resumes with every answer that is there by then, and with what expired", async () => {
     const { database, stores, one, two, wait } = await open();
     await database.db.updateTable("escalations").set({ status: "denied" }).where("id", "=", one.id).execute();
     const id = await wait("turn", [
@@ -104,7 +104,7 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     ]);
   });
 
-  test("is woken by a question that was closed as expired, whatever its own clock says", async () => {
+  test("is woken by an escalation that was closed as expired, whatever its own clock says", async () => {
     const { database, stores, one, wait } = await open();
     await database.db.updateTable("escalations").set({ status: "expired" }).where("id", "=", one.id).execute();
     const id = await wait("turn", [approvalEntry("call-1", { ...one, expiresAt: "2999-01-01T00:00:00.000Z" })]);
@@ -112,7 +112,7 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     expect(await wokenWith(stores, id)).toEqual([["result", "call-1", "files.write", "approval_expired"]]);
   });
 
-  test("gets one no for all calls that wait for the same question", async () => {
+  test("gets one denial for all calls that wait for the same escalation", async () => {
     const { database, stores, one, wait } = await open();
     const id = await wait("turn", [approvalEntry("call-1", one), approvalEntry("call-2", one)]);
     await answer(database, stores, one, "denied");
@@ -122,7 +122,7 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     ]);
   });
 
-  test("goes on with all others that wait for the same answer, by few statements, each with what is said to it", async () => {
+  test("resumes with all others that wait for the same answer, by few statements, each with what is said to it", async () => {
     const { database, stores, one, two, wait } = await open();
     const ids: string[] = [];
     for (let place = 0; place < 10; place += 1) ids.push(await wait(`turn-${place}`));
@@ -146,14 +146,14 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     expect(await stores.turns.take(other)).toBeUndefined();
   });
 
-  test("has no question left when it is cancelled, before it waits or while it does", async () => {
+  test("has no escalation left when it is cancelled, before it waits or while it does", async () => {
     const { database, stores, namespaceId, one, wait } = await open();
     await wait("while");
     await stores.turns.cancel(turnKey(namespaceId, "while"));
-    const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, "before"));
+    const writer = await beginTurn(stores.turns, turnToBegin(namespaceId, "before"));
     await openStores(database).turns.cancel(turnKey(namespaceId, "before"));
-    await pen.write([approvalEntry("call-1", one)], progress);
-    expect(await questionsIn(database)).toBe(0);
+    await writer.write([approvalEntry("call-1", one)], progress);
+    expect(await escalationsIn(database)).toBe(0);
     expect(await answer(database, stores, one, "denied")).toEqual([]);
   });
 
@@ -172,7 +172,7 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
     const once = woken.flat();
     expect(new Set(once).size).toBe(once.length);
     expect(once).toEqual(expect.arrayContaining(ids.slice(2)));
-    expect(await questionsIn(database)).toBe(0);
+    expect(await escalationsIn(database)).toBe(0);
     expect((await stores.turns.unattended(99)).toSorted()).toEqual(ids.toSorted());
   });
 });

@@ -14,18 +14,18 @@ import {
   waitingEntry,
 } from "../../../test/turn-journals.ts";
 import { openStores, type Stores } from "../../compose/stores.ts";
-import type { EscalationRecord } from "../../management/index.ts";
+import type { EscalationRecord } from "../../admin-contract/index.ts";
 import { TurnPause } from "turnpike/runtime";
 
 const tomorrow = "2026-01-02T12:00:00.000Z";
 
-/** Turns that wait for a question. */
+/** Turns that wait for an escalation. */
 async function waitFor({ turns }: Stores, { namespaceId, id, expiresAt }: EscalationRecord, names: readonly string[]) {
   const ids: string[] = [];
   for (const name of names) {
-    const pen = await beginTurn(turns, turnToBegin(namespaceId, name));
-    await pen.write([waitingEntry(id, expiresAt)], progress);
-    ids.push(pen.id);
+    const writer = await beginTurn(turns, turnToBegin(namespaceId, name));
+    await writer.write([waitingEntry(id, expiresAt)], progress);
+    ids.push(writer.id);
   }
   return ids;
 }
@@ -41,9 +41,9 @@ function approval({ id }: EscalationRecord) {
 
 /** What a turn that was woken finds as its answer. */
 async function answerOf({ turns }: Stores, id: string) {
-  const pen = await turns.take(id);
-  const last = pen?.kept.at(-1);
-  await pen?.write(eventEntries(), progress);
+  const writer = await turns.take(id);
+  const last = writer?.stored.at(-1);
+  await writer?.write(eventEntries(), progress);
   if (last?.kind !== "answered") return last?.kind;
   expect(ToolResultSchema.parse(last.result)).toEqual(last.result);
   expect([last.callId, last.result.callId, last.result.tool]).toEqual(["call-1", "call-1", "service.escalate"]);
@@ -58,7 +58,7 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     return { database, stores, namespaceId, record: await askIn(stores, namespaceId) };
   };
 
-  test("goes on with the approval of it, as do all that wait for the same one, and nobody else", async () => {
+  test("resumes with the approval of it, as do all that wait for the same one, and no others", async () => {
     const { stores, record } = await open();
     const ids = await waitFor(stores, record, ["one", "two"]);
     const other = await waitFor(stores, { ...record, id: "another" }, ["other"]);
@@ -69,7 +69,7 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     for (const id of [...other, ...elsewhere]) expect(await stores.turns.take(id)).toBeUndefined();
     const output = { answer: "approved", grantId: approval(record).id, expiresAt: tomorrow };
     for (const id of ids) expect(await answerOf(stores, id)).toEqual(output);
-    // Once answered, a turn waits for nothing, and goes on behind its answer.
+    // Once answered, a turn waits for nothing, and resumes behind its answer.
     expect(await stores.turns.wakeMissed(9)).toEqual([]);
     expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([...other, ...elsewhere]);
     const state = await stores.turns.find(turnKey(record.namespaceId, "one"));
@@ -77,7 +77,7 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     expect(state?.escalation).toBeUndefined();
   });
 
-  test("goes on with the denial of it", async () => {
+  test("resumes with the denial of it", async () => {
     const { stores, record } = await open();
     const [id = ""] = await waitFor(stores, record, ["one"]);
     await stores.escalations.deny(answerTo(record), "No.");
@@ -109,18 +109,18 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     const { namespaceId } = record;
     const said = { namespaceId, id: record.id, status: "denied", now: officeTime } as const;
     const woken = database.db.transaction().execute(async (transaction) => {
-      // As it looks when the turn is deleted between the reading of its question and the lock.
+      // As it is when the turn is deleted between the reading of its escalation and the lock.
       await transaction.deleteFrom("turns").where("id", "=", id).execute();
       return stores.turns.wakeAnswered(transaction, said);
     });
     expect(await woken).toEqual([]);
   });
 
-  test("goes on when nobody answered in time, and not a moment before", async () => {
+  test("resumes when no answer came in time, and not an instant before", async () => {
     const { stores, record } = await open();
     const [id = ""] = await waitFor(stores, record, ["one"]);
-    const moment = new Date(Date.parse(record.expiresAt) - 1).toISOString();
-    expect(await stores.turns.wakeExpired(moment, 9)).toEqual([]);
+    const instant = new Date(Date.parse(record.expiresAt) - 1).toISOString();
+    expect(await stores.turns.wakeExpired(instant, 9)).toEqual([]);
     expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([id]);
     expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([]);
     expect(await answerOf(stores, id)).toBe("escalation_expired");
@@ -140,7 +140,7 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     },
   ]) {
     for (const how of ["wakeMissed", "wakeExpired"] as const) {
-      test(`goes on with the ${row.name} that came before it waited, by ${how}`, async () => {
+      test(`resumes with the ${row.name} that came before it waited, by ${how}`, async () => {
         const { stores, record } = await open();
         await row.answer(stores, record);
         const [id = ""] = await waitFor(stores, record, ["one"]);
@@ -159,36 +159,36 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     }
   }
 
-  test("goes on to be ended when it is cancelled", async () => {
+  test("resumes to be ended when it is cancelled", async () => {
     const { stores, record } = await open();
     const [id = ""] = await waitFor(stores, record, ["one"]);
     const state = await stores.turns.cancel(turnKey(record.namespaceId, "one"));
     expect(state).toMatchObject({ status: "running" });
     expect(state?.escalation).toBeUndefined();
     expect(await stores.turns.unattended(9)).toEqual([id]);
-    const pen = await stores.turns.take(id);
-    expect([pen?.stop.aborted, pen?.stop.reason instanceof TurnPause]).toEqual([true, false]);
+    const writer = await stores.turns.take(id);
+    expect([writer?.stop.aborted, writer?.stop.reason instanceof TurnPause]).toEqual([true, false]);
     // The answer comes too late for it.
     await stores.escalations.approve(answerTo(record), approval(record));
-    await pen?.write([endedEntry("one", { status: "cancelled", output: undefined })], progress);
+    await writer?.write([endedEntry("one", { status: "cancelled", output: undefined })], progress);
     expect(await stores.turns.find(turnKey(record.namespaceId, "one"))).toMatchObject({ status: "cancelled" });
   });
 
-  test("does not begin to wait when it was cancelled meanwhile: it goes on to be ended", async () => {
+  test("does not begin to wait when it was cancelled meanwhile: it resumes to be ended", async () => {
     const { database, stores, record } = await open();
-    const pen = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
+    const writer = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
     await openStores(database).turns.cancel(turnKey(record.namespaceId, "one"));
-    await pen.write([waitingEntry(record.id, record.expiresAt)], progress);
+    await writer.write([waitingEntry(record.id, record.expiresAt)], progress);
     expect(await stores.turns.find(turnKey(record.namespaceId, "one"))).toMatchObject({ status: "running" });
-    expect(await stores.turns.unattended(9)).toEqual([pen.id]);
-    expect((await stores.turns.take(pen.id))?.stop.aborted).toBe(true);
+    expect(await stores.turns.unattended(9)).toEqual([writer.id]);
+    expect((await stores.turns.take(writer.id))?.stop.aborted).toBe(true);
   });
 
   test("writes nothing between its waiting and its waking", async () => {
     const { stores, record } = await open();
-    const pen = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
-    await pen.write([waitingEntry(record.id, record.expiresAt)], progress);
-    await expect(pen.write([endedEntry("one")], progress)).rejects.toBeInstanceOf(TurnPause);
+    const writer = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
+    await writer.write([waitingEntry(record.id, record.expiresAt)], progress);
+    await expect(writer.write([endedEntry("one")], progress)).rejects.toBeInstanceOf(TurnPause);
   });
 });
 

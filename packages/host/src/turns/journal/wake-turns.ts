@@ -1,13 +1,14 @@
-import type { Selectable, Transaction } from "kysely";
-import { columnText } from "../../base/index.ts";
+import { sql, type RawBuilder, type Selectable, type Transaction } from "kysely";
+import { columnText } from "../../shared/index.ts";
+import type { ClosedReason } from "../../admin-contract/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
-import { entriesOfAnswer, type QuestionAnswer } from "./question-answer.ts";
-import { entryRows, type QuestionContent, type TurnId, type TurnRow } from "./turn-rows.ts";
+import { entriesOfAnswer, type EscalationAnswer } from "./escalation-answer.ts";
+import { entryRows, type WaitContent, type TurnId, type TurnRow } from "./turn-rows.ts";
 
 type WaitingRow = Pick<TurnRow, "id" | "entries">;
-type QuestionRow = Selectable<Schema["turn_questions"]>;
-/** A question of a turn that has its answer. */
-type Settled = readonly [QuestionRow, QuestionAnswer];
+type WaitRow = Selectable<Schema["turn_questions"]>;
+/** An escalation that a turn waits for, and its answer. */
+type Settled = readonly [WaitRow, EscalationAnswer];
 interface Woken {
   row: WaitingRow;
   settled: readonly Settled[];
@@ -16,30 +17,28 @@ interface Woken {
 /** How many rows one statement is about. */
 const atOnce = 1_000;
 
-/** Wakes turns that wait for questions. */
-export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: TurnId) => void) {
+/** Wakes turns that wait for escalations. */
+export function createTurnWaking({ db, reporting, kind }: Database, onWoken: (id: TurnId) => void) {
   /**
-   * INVARIANT: whoever changes the questions of a turn has its row first, and has several rows in the order of their ids.
-   * Only a turn that waits has questions: what is read behind the lock is what it waits for.
+   * INVARIANT: a transaction locks the row of a turn before it changes what the turn waits for, and locks several rows in the
+   * order of their ids. Only a waiting turn has such rows, so what is read under the lock is what it waits for.
    */
   const lock = async (transaction: Transaction<Schema>, ids: readonly TurnId[]): Promise<WaitingRow[]> => {
     if (ids.length === 0) return [];
     const rows = transaction.selectFrom("turns").select(["id", "entries"]).where("id", "in", ids);
     return (kind === "postgres" ? rows.orderBy("id").forUpdate() : rows).execute();
   };
-  const questionsOf = (transaction: Transaction<Schema>, ids: readonly TurnId[]): Promise<QuestionRow[]> =>
+  const waitsOf = (transaction: Transaction<Schema>, ids: readonly TurnId[]): Promise<WaitRow[]> =>
     transaction.selectFrom("turn_questions").selectAll().where("turn", "in", ids).orderBy("place").execute();
 
   /**
-   * Wakes turns with answers to some of their questions; the others are asked again when they go on. A statement is for many
-   * turns: whoever writes waits for as long as it takes.
+   * Wakes turns with answers to some of their escalations. The others are requested again when the turns are resumed. Each
+   * statement is for many turns, because all other writers wait meanwhile.
    */
   const wake = async (transaction: Transaction<Schema>, woken: readonly Woken[], now: string): Promise<void> => {
     const answers = woken.map(({ row, settled }) => ({
       row,
-      entries: settled.flatMap(([{ content }, answer]) =>
-        entriesOfAnswer(JSON.parse(content) as QuestionContent, answer),
-      ),
+      entries: settled.flatMap(([{ content }, answer]) => entriesOfAnswer(JSON.parse(content) as WaitContent, answer)),
     }));
     const rows = answers.flatMap(({ row, entries }) => entryRows(row.id, row.entries, entries));
     for (const [count, same] of groupBy(answers, ({ entries }) => entries.length))
@@ -67,15 +66,15 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
         .execute();
   };
 
-  /** Wakes a turn if any of its questions is answered or expired by now. */
+  /** Wakes a turn if any of its escalations is answered or expired by now. */
   const settle = async (id: TurnId, now: string): Promise<boolean> => {
     const isWoken = await db.transaction().execute(async (transaction) => {
       const [row] = await lock(transaction, [id]);
       if (row === undefined) return false;
       const settled: Settled[] = [];
-      for (const question of await questionsOf(transaction, [id])) {
-        const answer = await answerOf(transaction, question, now);
-        if (answer !== undefined) settled.push([question, answer]);
+      for (const wait of await waitsOf(transaction, [id])) {
+        const answer = await answerOf(transaction, wait, now);
+        if (answer !== undefined) settled.push([wait, answer]);
       }
       if (settled.length === 0) return false;
       await wake(transaction, [{ row, settled }], now);
@@ -91,8 +90,8 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
   };
 
   return {
-    /** In the transaction of an operator's answer: every turn that waits for the question goes on. */
-    async wakeAnswered(transaction: Transaction<Schema>, answer: QuestionAnswer): Promise<TurnId[]> {
+    /** Wakes every turn that waits for an escalation, in the transaction of its answer. */
+    async wakeAnswered(transaction: Transaction<Schema>, answer: EscalationAnswer): Promise<TurnId[]> {
       const isIt = columnText(answer.id);
       const waiting = transaction
         .selectFrom("turn_questions")
@@ -101,12 +100,12 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
         .where("question_id", "=", isIt);
       const ids = [...new Set((await waiting.execute()).map(({ turn }) => turn))].toSorted();
       const woken: TurnId[] = [];
-      // In parts: a statement has so many parameters, and very many turns may wait for one answer.
+      // In parts, because a statement can have only so many parameters, and very many turns may wait for one answer.
       for (let from = 0; from < ids.length; from += atOnce) {
         const rows = await lock(transaction, ids.slice(from, from + atOnce));
         // Their tenant may have been deleted since.
         if (rows.length === 0) continue;
-        const asked = await questionsOf(
+        const asked = await waitsOf(
           transaction,
           rows.map(({ id }) => id),
         );
@@ -115,29 +114,29 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
           ({ turn }) => turn,
         );
         const waking = rows.flatMap((row): Woken[] => {
-          const questions = byTurn.get(row.id);
-          return questions === undefined ? [] : [{ row, settled: questions.map((question) => [question, answer]) }];
+          const waits = byTurn.get(row.id);
+          return waits === undefined ? [] : [{ row, settled: waits.map((wait) => [wait, answer]) }];
         });
         if (waking.length > 0) await wake(transaction, waking, answer.now);
         woken.push(...waking.map(({ row }) => row.id));
       }
       return woken;
     },
-    /** Wakes turns that wait for a question that nobody answered in time. */
+    /** Wakes turns that wait for an escalation that was not answered in time. */
     async wakeExpired(now: string, limit: number): Promise<TurnId[]> {
-      const expired = reports.selectFrom("turn_questions").select("turn").where("expires_at", "<=", now);
+      const expired = reporting.selectFrom("turn_questions").select("turn").where("expires_at", "<=", now);
       return settleAll(await expired.limit(limit).execute(), now);
     },
-    /** Wakes turns that wait for a question that was answered after it was asked and before they waited. */
+    /** Wakes turns that wait for an escalation that was answered or closed before they began to wait. */
     async wakeMissed(limit: number, now = new Date().toISOString()): Promise<TurnId[]> {
-      const missed = reports
+      const missed = reporting
         .selectFrom("turn_questions")
         .select("turn")
-        // As a value, not as `exists`, of which a database makes a join that begins with all escalations there ever were.
+        // As a value and not as `exists`, which a database turns into a join that begins with all escalations there ever were.
         .where(
           ({ selectFrom }) =>
             selectFrom("escalations")
-              .select("escalations.status")
+              .select(statusAt(now).as("state"))
               .whereRef("escalations.namespace_id", "=", "turn_questions.namespace_id")
               .whereRef("escalations.id", "=", "turn_questions.question_id"),
           "!=",
@@ -158,22 +157,31 @@ function groupBy<Key, One>(all: readonly One[], keyOf: (one: One) => Key): Map<K
   return groups;
 }
 
-/** What the queue knows of a question; undefined when it is still open. */
+/** The status of an escalation. One that ended with its turn counts as closed before it is marked. */
+function statusAt(now: string): RawBuilder<string> {
+  return sql`case when escalations.closed is not null and escalations.expires_at <= ${now} then 'closed'
+    else escalations.status end`;
+}
+
+/** The answer to an escalation; undefined when it is still open. */
 async function answerOf(
   transaction: Transaction<Schema>,
-  { namespace_id, question_id, expires_at }: QuestionRow,
+  { namespace_id, question_id, expires_at }: WaitRow,
   now: string,
-): Promise<QuestionAnswer | undefined> {
+): Promise<EscalationAnswer | undefined> {
   const base = { namespaceId: namespace_id, id: question_id, now };
   const asked = await transaction
     .selectFrom("escalations")
-    .select(["status", "content"])
+    .select(["status", "expires_at", "closed", "content"])
     .where("namespace_id", "=", namespace_id)
     .where("id", "=", question_id)
     .executeTakeFirst();
   if (asked?.status === "denied" || asked?.status === "withdrawn") return { ...base, status: asked.status };
   if (asked?.status !== "approved") {
+    const { reason } = JSON.parse(asked?.closed ?? "{}") as { reason?: ClosedReason };
     const isOver = asked?.status === "expired" || expires_at <= now;
+    if (reason !== undefined && (isOver || (asked?.expires_at ?? "") <= now))
+      return { ...base, status: "closed", reason };
     return isOver ? { ...base, status: "expired" } : undefined;
   }
   const { grantId } = JSON.parse(asked.content) as { grantId?: string };

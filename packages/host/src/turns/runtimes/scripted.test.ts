@@ -39,7 +39,7 @@ describe("a turn of the demo that is to pay", () => {
     expect(tool.calls).toMatchObject([{ arguments: pay }]);
   });
 
-  test("asks nobody when it may not", async () => {
+  test("does not escalate when it may not", async () => {
     expect(await turnWorldOf(demoRuntime).run({ message: message({ pay }) })).toMatchObject({
       status: "succeeded",
       output: [{ denied: "tool_unavailable" }],
@@ -61,19 +61,19 @@ describe("a turn of the demo that may not read", () => {
 
   for (const { name, answer, grants, output } of [
     {
-      name: "reads again after a yes",
+      name: "reads again after an approval",
       answer: { status: "succeeded", output: { answer: "approved" } },
       grants: [runGrant, escalationGrant, toolGrant],
       output: ["turn-1-read-again"],
     },
     {
-      name: "says that it was denied once more when the yes was for something else",
+      name: "says that it was denied once more when the approval was for something else",
       answer: { status: "succeeded", output: { answer: "approved" } },
       grants: [runGrant, escalationGrant],
       output: [{ denied: "tool_unavailable" }],
     },
     {
-      name: "says so after a no",
+      name: "says so after a denial",
       answer: { status: "denied", error: { code: "escalation_denied", message: "No." } },
       grants: [runGrant, escalationGrant, toolGrant],
       output: [{ denied: "escalation_denied" }],
@@ -81,7 +81,7 @@ describe("a turn of the demo that may not read", () => {
   ] as const)
     test(`asks for that file alone, and ${name}`, async () => {
       const escalations = {
-        add: () => Promise.resolve({ id: "question-1", expiresAt: "2026-01-02T00:00:00Z" }),
+        add: () => Promise.resolve({ id: "escalation-1", expiresAt: "2026-01-02T00:00:00Z" }),
       };
       const options = { escalations, tools: [read(), escalationTool()] };
       const world = journalWorld(demoRuntime, { ...options, grants: [runGrant, escalationGrant] });
@@ -105,6 +105,6 @@ describe("a turn of the demo that may not read", () => {
         ...answer,
       });
       const next = journalWorld(demoRuntime, { ...options, journal, grants });
-      expect(await next.goOn({ context: { message: asked } })).toMatchObject({ status: "succeeded", output });
+      expect(await next.resume({ context: { message: asked } })).toMatchObject({ status: "succeeded", output });
     });
 });

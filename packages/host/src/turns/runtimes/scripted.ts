@@ -10,12 +10,12 @@ import {
 /**
  * The demo's driver, which needs no model. It reads the file that the message names (`{ "read": "notes/todo.md" }`), or pays
  * what it says (`{ "pay": { "to": "bob", "amount": 20 } }`), and returns the result. When reading is denied, it escalates if
- * it may, and reads again when somebody said yes.
+ * it may, and reads again after an approval.
  */
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
   resumes: (version) => version === "1",
-  onlyThinks: true,
+  isPure: true,
   open(turn) {
     const path = pathOf(turn);
     const payment = wishOf(turn, "pay");

@@ -19,13 +19,13 @@ export const systemClock: RetryClock = {
   wait: (ms, signal) => setTimeout(ms, undefined, { signal }),
 };
 
-/** Is told what is tried next, and why. */
+/** Is called with what is tried next, and why. */
 export interface RetryListener {
   retry(data: { model: OpenModel; code: string; attempt: number; waitMs: number }): void;
   fallback(data: { model: OpenModel; code: string }): void;
 }
 
-/** What a request to several models needs. Beyond the deadline, in milliseconds of the clock, nothing is waited for. */
+/** What a request to several models needs. It does not wait beyond the deadline, in milliseconds of the clock. */
 export interface Asking {
   send(model: OpenModel): Promise<ModelAnswer>;
   deadline: number;
@@ -59,7 +59,7 @@ async function askOne(model: OpenModel, { send, deadline, clock, listener, signa
   }
 }
 
-/** Twice as long each time, up to a bound, of which chance takes up to a half so that not everybody comes back at once. */
+/** Doubles each time, up to a bound. Up to half of it is random, so that not all turns retry at the same instant. */
 export function backoffMs(attempt: number, chance: number): number {
   const longest = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (attempt - 1));
   return Math.round(longest * (1 - chance / 2));

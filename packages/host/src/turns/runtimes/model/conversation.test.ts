@@ -22,26 +22,26 @@ describe("what a payload says to a model", () => {
 describe("a conversation", () => {
   const half = "x".repeat(66_000);
 
-  for (const { name, kept, read } of [
-    { name: "that is not there is empty", kept: undefined, read: [] },
-    { name: "is read as it was kept", kept: [user("a"), assistant("b")], read: [user("a"), assistant("b")] },
-    { name: "begins with what was said to the agent", kept: [assistant("a"), user("b")], read: [user("b")] },
-    { name: "forgets its beginning", kept: [user("a"), assistant(half), user(half)], read: [user(half)] },
+  for (const { name, stored, read } of [
+    { name: "that is not there is empty", stored: undefined, read: [] },
+    { name: "is read as it was stored", stored: [user("a"), assistant("b")], read: [user("a"), assistant("b")] },
+    { name: "begins with what was said to the agent", stored: [assistant("a"), user("b")], read: [user("b")] },
+    { name: "forgets its beginning", stored: [user("a"), assistant(half), user(half)], read: [user(half)] },
     {
-      name: "keeps as much as fits",
-      kept: [user("old"), assistant(half), user("new"), assistant(half)],
+      name: "retains as much as fits",
+      stored: [user("old"), assistant(half), user("new"), assistant(half)],
       read: [user("new"), assistant(half)],
     },
-    { name: "forgets what alone is too much", kept: [user("x".repeat(140_000))], read: [] },
+    { name: "forgets what alone is too much", stored: [user("x".repeat(140_000))], read: [] },
   ]) {
     test(name, () => {
-      const found = readConversation(kept === undefined ? {} : { conversation: kept }) ?? [];
+      const found = readConversation(stored === undefined ? {} : { conversation: stored }) ?? [];
       const short = ({ role, text }: Entry): string => `${role} ${text.slice(0, 9)} ${text.length}`;
       expect(found.map(short)).toStrictEqual(read.map(short));
     });
   }
 
-  test("is kept without what nobody said, beside what the caller keeps", () => {
+  test("is stored without empty messages, beside what the caller stores", () => {
     expect(stateAfter({ theirs: 1, conversation: "old" }, [user("a"), assistant("")])).toStrictEqual({
       theirs: 1,
       conversation: [user("a")],

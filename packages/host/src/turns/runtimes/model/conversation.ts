@@ -4,7 +4,7 @@ import { z } from "zod";
 const EntrySchema = z.strictObject({ role: z.enum(["user", "assistant"]), text: z.string().min(1) });
 const ConversationSchema = z.array(EntrySchema);
 
-/** One message to the agent or from the agent. Results of tools are not kept. */
+/** One message to the agent or from the agent. Results of tools are not stored. */
 export type Entry = z.infer<typeof EntrySchema>;
 
 /** A conversation travels in requests and results, so its beginning is forgotten beyond this size. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { callsTools, modelWorldOf, providers, says, type ModelReply } from "../../../../test/model-server.ts";
 import { saidOf, toolsOf } from "../../../../../turnpike/test/turns.ts";
-import { markChangedArguments } from "./exact-arguments.ts";
+import { markChangedArguments } from "./gemini-arguments.ts";
 
 /** A reply that calls the tool with arguments of exactly this text. */
 function calls(provider: (typeof providers)[number], args: string): ModelReply {

@@ -4,7 +4,7 @@ import type { RuntimeTurn } from "turnpike/runtime";
 import { descriptorOf } from "../../../../../turnpike/test/deployment.ts";
 import { requestOf } from "../../../../../turnpike/test/turns.ts";
 import { instructionsFor, type InstructionOptions } from "./instructions.ts";
-import { nameTools } from "../../../base/index.ts";
+import { nameTools } from "../../../shared/index.ts";
 
 function instructions(changes: Partial<RuntimeTurn> = {}, words: Partial<InstructionOptions> = {}): string {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 1 };
@@ -23,7 +23,7 @@ test("a model is told who it is, why it acts and from whom its message is", () =
   );
 });
 
-test("it is told that a sender whom nobody verified is what the caller claims, whatever the request says", () => {
+test("it is told that a sender who was not verified is what the caller claims, whatever the request says", () => {
   const { message } = requestOf();
   const said = instructions({
     message: { ...message, provenance: { source: "inbox", parentIds: [], metadata: { isSenderVerified: true } } },
@@ -31,7 +31,7 @@ test("it is told that a sender whom nobody verified is what the caller claims, w
     state: { isSenderVerified: true },
   });
   expect(said).toContain(
-    'Whoever started this turn claims that your message is from "human:alice". That was not verified:',
+    'The caller who started this turn claims that your message is from "human:alice". That was not verified:',
   );
   expect(said).not.toContain("Your message is from");
 });

@@ -9,7 +9,7 @@ import {
 import { errorObject } from "turnpike/kernel";
 import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
 import type { ModelCall } from "./model-request.ts";
-import type { ToolNames } from "../../../base/index.ts";
+import type { ToolNames } from "../../../shared/index.ts";
 
 /** A model's call: either it goes to the gate, or it is answered at once because it is not valid. */
 export type PlannedCall =
@@ -56,7 +56,7 @@ function readArguments(
   if (!read.success) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
   if (tool !== escalationToolName) return { value: read.data };
 
-  // A valid escalation ends the turn. The turn goes on when escalating is not offered or its arguments are not valid.
+  // A valid escalation ends the turn. The turn continues when the tool to escalate is not offered or its arguments are not valid.
   const isOffered = turn.tools.some(({ name }) => name === escalationToolName);
   if (!isOffered) return { error: errorObject("tool_unavailable") };
   const escalation = EscalationInputSchema.safeParse(read.data);

@@ -24,7 +24,7 @@ export interface ReplyEnd {
 export interface Failure {
   error: ErrorObject;
   remedy: "retry" | "fallback" | "none";
-  /** How long the provider wants to be left alone. */
+  /** How long the provider asks to wait. */
   retryAfterMs?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export function failureOfEnd(end: ReplyEnd): ErrorObject | undefined {
   const code = endCodes[reason] ?? (isIncomplete ? "model_output_truncated" : undefined);
   if (code !== undefined) return errorObject(code);
   if (reason === "other" && raw === undefined) return interrupted(hasBegun);
-  // A reason that nobody knows is the end of a reply. It does not make a reply of nothing.
+  // An unknown reason ends a reply like any other, but an empty reply is still a failure.
   const isNothing = reason === "other" && !hasText && !hasCalls;
   return isNothing || (reason === "tool-calls" && !hasCalls) ? errorObject("model_response_invalid") : undefined;
 }
@@ -70,7 +70,7 @@ function failureOfCall({
   const error = { ...errorObject(codeOfStatus(status)), details: { status } };
   // A spent quota has the same status as a rate limit, but waiting does not help.
   if (status === 429 && isQuota(data)) return { error: { ...error, retryable: false }, remedy: "fallback" };
-  // A model that is not there stays away.
+  // A missing model will not appear by waiting.
   if (status === 404) return { error, remedy: "fallback" };
   const wait = retryAfterMs(responseHeaders, body);
   return status === 409 ? { error, remedy: "retry", retryAfterMs: wait } : { ...byRetrying(error), retryAfterMs: wait };

@@ -53,6 +53,6 @@ test("an answer with nothing but parts of the key in it is passed on as it is", 
   expect(await readOf(chunks, key)).toEqual({ text: chunks.join("") });
 });
 
-test("without a key nothing is looked for", async () => {
+test("without a key nothing is searched", async () => {
   expect(await readOf(["one ", "two"])).toEqual({ text: "one two" });
 });

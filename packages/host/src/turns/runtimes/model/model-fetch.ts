@@ -2,7 +2,7 @@ const maxResponseBytes = 4_194_304;
 
 /**
  * A fetch that follows no redirects, because a redirect would send the key elsewhere. An answer is limited in size, and an
- * answer that contains the key is broken off before anybody reads it.
+ * answer that contains the key is cut off before it is read.
  */
 export function createModelFetch(apiKey: string | undefined): typeof fetch {
   return async (input, init) => {

@@ -3,7 +3,7 @@ import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
 import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
-import { providerName, type ToolNames } from "../../../base/index.ts";
+import { providerName, type ToolNames } from "../../../shared/index.ts";
 import type { OutputSchema } from "./output-schema.ts";
 import { isResponsesApi, showsImages, type OpenModel } from "./providers.ts";
 import { outputOf, outputOfError } from "./tool-output.ts";

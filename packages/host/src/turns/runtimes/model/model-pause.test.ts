@@ -8,7 +8,7 @@ import { memoryTurnJournal } from "../../../../../turnpike/src/testing/index.ts"
 const paused = (...text: string[]): ScriptedReply => ({ ...says(...text), finish: "paused" });
 
 describe("a reply of anthropic that was paused", () => {
-  test("goes on where it stopped, and both parts of it are the output", async () => {
+  test("continues where it stopped, and both parts of it are the output", async () => {
     const world = await modelWorldOf("anthropic", [paused("First."), paused(" Then."), says(" Done.")]);
     const result = await world.run();
     expect(result).toMatchObject({
@@ -36,13 +36,13 @@ describe("a reply of anthropic that was paused", () => {
     expect(world.server.problems).toStrictEqual([]);
   });
 
-  test("counts as a step, so that it cannot go on for ever", async () => {
+  test("counts as a step, so that it cannot continue for ever", async () => {
     const world = await modelWorldOf("anthropic", paused("And"));
     expect(saidOf(await world.run({ options: { maxSteps: 4 } }))).toBe("step_limit_exceeded");
     expect(world.server.requests).toHaveLength(4);
   });
 
-  test("may go on with calls, whose results come after all of it", async () => {
+  test("may continue with calls, whose results come after all of it", async () => {
     const call = callsTools({ id: "a", name: "files_read" });
     const world = await modelWorldOf("anthropic", [paused("Let me"), { ...call, text: [" look."] }, says("Done.")]);
     expect(await world.run()).toMatchObject({ status: "succeeded", output: "Done." });
@@ -77,12 +77,12 @@ describe("a reply of anthropic that was paused", () => {
         .run({}, { isAsync: true })
         .catch((error: unknown) => error);
       isOver = !(ran instanceof TurnPause);
-      const pen = isOver ? undefined : journal.take(key);
-      const decided = pen?.kept.filter(({ kind }) => kind === "step").length ?? 2;
+      const writer = isOver ? undefined : journal.take(key);
+      const decided = writer?.stored.filter(({ kind }) => kind === "step").length ?? 2;
       // The first decision takes two requests.
       const asked = decided === 0 ? 0 : decided + 1;
       const next = await open(journal, asked);
-      if (pen !== undefined) await next.run({}, { isAsync: true, pen });
+      if (writer !== undefined) await next.run({}, { isAsync: true, writer });
       expect((await journal.find(key))?.result).toMatchObject({ status: "succeeded", output: "Done." });
       expect(sent(next.server.requests)).toStrictEqual(sent(whole.server.requests).slice(asked));
     }

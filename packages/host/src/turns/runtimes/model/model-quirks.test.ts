@@ -1,41 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { callsTools, modelWorldOf, providers, says, type ModelReply } from "../../../../test/model-server.ts";
+import { modelWorldOf, says, type ModelReply } from "../../../../test/model-server.ts";
 import { saidOf, toolsOf } from "../../../../../turnpike/test/turns.ts";
 
 const sse = (...events: (object | string)[]): ModelReply => ({
   type: "send",
   body: events.map((event) => (typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`)).join(""),
-});
-
-describe.each(providers)("a model of %s that ends its reply with a reason that nobody knows", (provider) => {
-  // A reply of the Responses API has a reason only when it is not complete.
-  const isIncomplete = provider === "openai";
-
-  test("has ended it, if it said something and does not call it incomplete", async () => {
-    const world = await modelWorldOf(provider, [{ ...says("Hello."), finish: "unknown" }]);
-    expect(saidOf(await world.run())).toBe(isIncomplete ? "model_output_truncated" : "succeeded");
-  });
-
-  test("has not ended it, if it said nothing", async () => {
-    const world = await modelWorldOf(provider, [{ ...says(), finish: "unknown" }]);
-    expect(saidOf(await world.run())).toBe(isIncomplete ? "model_output_truncated" : "model_response_invalid");
-  });
-});
-
-describe.each(providers)("several calls of a model of %s in one reply", (provider) => {
-  test("all reach the gate, with their own arguments, and are all answered", async () => {
-    const { read } = toolsOf();
-    const calls = ["a", "b", "c"].map((note) => ({ id: `id_${note}`, name: "files_read", arguments: { note } }));
-    const world = await modelWorldOf(provider, [callsTools(...calls), says("Done.")], { world: { tools: [read] } });
-    expect(saidOf(await world.run())).toBe("succeeded");
-    expect(read.calls.map((call) => call.arguments["note"])).toStrictEqual(["a", "b", "c"]);
-    expect(world.server.requests[1]?.messages.at(-1)?.results?.map(({ id }) => id)).toStrictEqual([
-      "id_a",
-      "id_b",
-      "id_c",
-    ]);
-    expect(world.server.problems).toStrictEqual([]);
-  });
 });
 
 describe("calls whose arguments come in pieces that are mixed", () => {
@@ -97,7 +66,7 @@ describe("a model of google", () => {
       code: "model_refused",
     },
     {
-      name: "that makes a call that nobody can read",
+      name: "that makes a call that cannot be read",
       reply: sse({ candidates: [{ content: {}, finishReason: "MALFORMED_FUNCTION_CALL" }] }),
       code: "model_response_invalid",
     },

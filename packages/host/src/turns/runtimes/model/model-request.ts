@@ -19,7 +19,7 @@ globalThis.AI_SDK_LOG_WARNINGS = false;
 /** How many calls of one reply are used. The model sees which of its calls were answered. */
 const maxCalls = 128;
 
-/** Anthropic ends a long reply with this reason, and goes on when it gets it back. */
+/** Anthropic ends a long reply with this reason, and continues it when it is sent back. */
 const pauseReason = "pause_turn";
 
 /** A model, and the parts that all requests of a turn share. */
@@ -28,14 +28,14 @@ export interface ModelRequest {
   instructions: string;
   tools: ToolSet;
   settings: { maxOutputTokens?: number; temperature?: number };
-  /** What the output has to look like, for a provider that can be told. */
+  /** The schema of the output, for a provider that accepts one. */
   schema: OutputSchema | undefined;
 }
 
 /** A call as the model made it. Nothing in it is validated yet. */
 export type ModelCall = Pick<ToolCallPart, "toolCallId" | "toolName" | "providerOptions"> & {
   input: unknown;
-  /** Why the input is not what the model wrote, if it is not. */
+  /** Why the input differs from what the model wrote, if it does. */
   problem?: string;
 };
 

@@ -2,7 +2,7 @@ import type { ModelMessage } from "ai";
 import type { JsonObject } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import type { RuntimeTurn } from "turnpike/runtime";
-import { inModelSpan } from "../../../observe/index.ts";
+import { inModelSpan } from "../../../telemetry/index.ts";
 import { askModels, type RetryClock, type RetryListener } from "./ask-models.ts";
 import type { ModelEvents } from "./model-events.ts";
 import { toolSet } from "./model-messages.ts";
@@ -10,12 +10,12 @@ import { sendModelRequest, type ModelAnswer } from "./model-request.ts";
 import { openModelUsage } from "./model-usage.ts";
 import type { OutputSchema } from "./output-schema.ts";
 import { takesSchema, type OpenModel } from "./providers.ts";
-import type { ToolNames } from "../../../base/index.ts";
+import type { ToolNames } from "../../../shared/index.ts";
 
 /** Providers refuse a limit below this: with less, a request is not worth sending. */
 const minOutputTokens = 16;
 
-/** Every model can reply with so many tokens. */
+/** How many tokens every model can reply with. */
 const everyModelReplies = 4_096;
 
 /** What all requests of a turn share. */
@@ -31,7 +31,7 @@ export interface RequestsOptions {
   schema: OutputSchema | undefined;
 }
 
-/** What of the requests goes on elsewhere. Journals of earlier releases have no `model` and no `elapsedMs`. */
+/** What the next run needs to know of the requests. Journals of earlier releases have no `model` and no `elapsedMs`. */
 export interface RequestsMemory {
   requests: number;
   usage: JsonObject;
@@ -98,7 +98,7 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
         const used = usage.add(finish, model, estimate);
         events.finished({ step, ...nameOf(model), finishReason: finish.reason, ...used });
       }
-      // A reply that ended at a limit which is there because of the budget ended at the budget.
+      // When the budget set the limit of a reply, a reply that was cut off there has used up the budget.
       const isCut = answer.kind === "failure" && answer.error.code === "model_output_truncated";
       if (isCut && limitsOf(model, left).maxOutputTokens === left) return overBudget(model);
       return { ...answer, by: model.id };
@@ -111,7 +111,7 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
     recall(memory) {
       ({ requests, elapsedMs: earlierMs = 0 } = memory);
       usage.restore(memory.usage);
-      // A model that is not configured any more is not looked for.
+      // A model that is no longer configured is not found, and then the first one is asked.
       const place = models.findIndex(({ id }) => id === memory.model);
       remaining = models.slice(Math.max(0, place));
     },

@@ -19,9 +19,9 @@ import type { OutputSchema } from "./output-schema.ts";
 import type { ReadPayload } from "./payload.ts";
 import { takesSchema, type OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
-import { nameTools } from "../../../base/index.ts";
+import { nameTools } from "../../../shared/index.ts";
 
-/** After so many denials in a turn no further call reaches the gate. It bounds a model that keeps trying. */
+/** After so many denials in a turn no further call reaches the gate. It bounds a model that tries again and again. */
 const maxDenials = 512;
 
 /** How many characters a model may reply in a turn, calls included. All of them are sent back to it with every step. */
@@ -42,7 +42,7 @@ export interface SessionOptions {
   schema: OutputSchema | undefined;
 }
 
-/** What a session has to know of a decision to go on behind it. The results of its calls come with the next one. */
+/** What a session stores of a decision to resume after it. The results of its calls come with the next decision. */
 interface Memory extends RequestsMemory {
   replies: Reply[];
   replyCharacters: number;
@@ -56,7 +56,7 @@ export function openModelSession(options: SessionOptions): TurnSession {
   const events = openModelEvents(options.host);
   const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
   const requests = openModelRequests({ ...options, names, instructions, events, tokenBudget: config.tokenBudget });
-  const conversation: Entry[] = [...earlier, { role: "user", text: payload.kept }];
+  const conversation: Entry[] = [...earlier, { role: "user", text: payload.recorded }];
   const beginningFor = ({ settings }: OpenModel): ModelMessage[] => {
     const isAsked = schema !== undefined && !takesSchema(settings, turn.tools.length > 0);
     return [...messagesOf(earlier), isAsked ? withSchema(payload.message, schema) : payload.message];
@@ -79,7 +79,7 @@ export function openModelSession(options: SessionOptions): TurnSession {
   };
 
   const decide = async (signal: AbortSignal): Promise<DriverDecision> => {
-    /** What a reply has said that was paused. */
+    /** The text of a paused reply so far. */
     let said = "";
     while (requests.count() < turn.limits.maxSteps) {
       const answer = await requests.send(
@@ -92,7 +92,7 @@ export function openModelSession(options: SessionOptions): TurnSession {
       replyCharacters += answer.text.length + JSON.stringify(made).length;
       if (replyCharacters > maxReplyCharacters) return { type: "fail", error: errorObject("model_response_invalid") };
       if (answer.isPaused) {
-        // It goes on where it stopped, once it sees what it has said. That is another step.
+        // The model continues where it stopped when it gets its own text back. That is another step.
         replies.push({ by, parts, planned: [] });
         learn([]);
         said = text;
@@ -128,12 +128,12 @@ export function openModelSession(options: SessionOptions): TurnSession {
       return JSON.parse(JSON.stringify(memory)) as JsonValue;
     },
     recall(input, memory) {
-      const kept = memory as unknown as Memory;
+      const stored = memory as unknown as Memory;
       if (input.type === "tool_results") learn(input.results);
-      replies = kept.replies;
+      replies = stored.replies;
       for (const reply of replies.slice(0, -1)) exchanges.push({ ...reply, results: [] });
-      ({ replyCharacters, state } = kept);
-      requests.recall(kept);
+      ({ replyCharacters, state } = stored);
+      requests.recall(stored);
     },
     metadata() {
       const { provider, model: id } = config;

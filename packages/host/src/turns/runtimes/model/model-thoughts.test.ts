@@ -3,7 +3,7 @@ import { modelWorldOf, says } from "../../../../test/model-server.ts";
 import { mark, thought, thoughtfulReplies } from "../../../../test/model-thoughts.ts";
 import { saidOf } from "../../../../../turnpike/test/turns.ts";
 
-describe("what a provider wants to see again within a turn, it sees, and nobody else:", () => {
+describe("what a provider wants to see again within a turn, it sees, and no one else:", () => {
   const rows = [
     {
       name: "the signed thoughts of a model of anthropic",
@@ -23,7 +23,7 @@ describe("what a provider wants to see again within a turn, it sees, and nobody 
       ],
     },
     {
-      name: "the encrypted thoughts of a model of openai, which keeps nothing itself",
+      name: "the encrypted thoughts of a model of openai, which stores nothing itself",
       backend: "openai",
       model: "gpt-5-mini",
       key: "input",
@@ -78,7 +78,7 @@ describe("what a provider wants to see again within a turn, it sees, and nobody 
     });
   }
 
-  test("openai is told to keep nothing, and to send its thoughts", async () => {
+  test("openai is told to store nothing, and to send its thoughts", async () => {
     const world = await modelWorldOf("openai", [says("Done.")], { config: { model: "gpt-5-mini" } });
     await world.run();
     expect(world.server.requests[0]?.body).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });

@@ -18,11 +18,11 @@ export interface ModelUsage {
   spent(): number;
   /** The total so far, for the metadata of the result. */
   total(): JsonObject;
-  /** Goes on from an earlier total. */
+  /** Continues from an earlier total. */
   restore(total: JsonObject): void;
 }
 
-/** The total as it is kept. A journal of an earlier release has less. */
+/** The total as the journal stores it. A journal of an earlier release has fewer fields. */
 interface Total {
   finishReasons: string[];
   answeredBy?: string[];
@@ -61,9 +61,9 @@ export function openModelUsage(): ModelUsage {
         ...(estimatedTokens > 0 && { estimatedTokens }),
       };
     },
-    restore(kept) {
-      total = { ...emptyTotal(), ...(kept as unknown as Total) };
-      isPriced = "cost" in kept;
+    restore(stored) {
+      total = { ...emptyTotal(), ...(stored as unknown as Total) };
+      isPriced = "cost" in stored;
     },
   };
 }
@@ -74,10 +74,10 @@ function emptyTotal(): Required<Total> {
 
 function usageIn(reported: LanguageModelUsage): Usage {
   const { inputTokens, outputTokens, totalTokens, inputTokenDetails, outputTokenDetails } = reported;
-  // Half a count is none: the SDK adds up what there is, also when the provider says nothing of the input, or less than none.
+  // A partial count is ignored: the SDK adds up what there is, even if the provider reports no input, or a negative one.
   const sum = isCount(inputTokens) && isCount(outputTokens) ? totalTokens : undefined;
   const always = Object.entries({ inputTokens, outputTokens, totalTokens: sum }).filter(([, count]) => isCount(count));
-  // The SDK says 0 of these two as well when the provider says nothing.
+  // The SDK reports 0 for these two also when the provider reports nothing.
   const details = Object.entries({
     cachedInputTokens: inputTokenDetails.cacheReadTokens,
     reasoningTokens: outputTokenDetails.reasoningTokens,

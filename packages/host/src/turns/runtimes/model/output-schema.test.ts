@@ -71,7 +71,7 @@ describe("an output", () => {
       text: "1",
       value: undefined,
     },
-    { name: "is not checked for its format", schema: { format: "email" }, text: '"nobody"', value: "nobody" },
+    { name: "is not checked for its format", schema: { format: "email" }, text: '"no address"', value: "no address" },
     {
       name: "is compared with data as it is",
       schema: { const: { format: "a" } },
@@ -101,7 +101,7 @@ test("references are replaced by what they refer to", () => {
   });
 });
 
-describe("what stands beside a reference holds together with what it leads to:", () => {
+describe("what is beside a reference holds together with what it leads to:", () => {
   const $defs = {
     named: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
     closed: { type: "object", additionalProperties: false },

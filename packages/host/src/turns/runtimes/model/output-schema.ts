@@ -5,12 +5,12 @@ import { errorObject } from "turnpike/kernel";
 const maxNodes = 2_000;
 const maxDepth = 64;
 
-/** How many parts of a schema may meet how many values of an output, one with another. Each takes some microseconds. */
+/** The limit of parts of a schema times values of an output. Each check takes some microseconds. */
 const maxChecks = 1_000_000;
-/** So many characters are as much work as a value. */
+/** How many characters are as much work as one value. */
 const charactersOfValue = 256;
 
-/** What a turn's output has to look like. */
+/** The schema of a turn's output. */
 export interface OutputSchema {
   /** Without references, which not every provider understands. */
   schema: JsonObject;
@@ -44,8 +44,8 @@ class SchemaError extends Error {
 }
 
 /**
- * Keywords whose check may take time that nobody bounds: an expression on a long text, each element compared with each
- * other, references that are found at the time of the check.
+ * Keywords whose check may take unbounded time: an expression on a long text, each element compared with each other, references
+ * that are resolved during the check.
  */
 const refused = new Set([
   "pattern",
@@ -174,8 +174,8 @@ const describing = new Set(["title", "description", "default", "examples", "depr
 const dependent = new Set([...nested, ...named, "minContains", "maxContains"]);
 
 /**
- * What a reference leads to, together with what stands beside it: both hold. They become one schema where that means the
- * same, because not every provider understands `allOf`.
+ * The target of a reference, together with the keywords beside it, which apply as well. They become one schema where that means
+ * the same, because not every provider understands `allOf`.
  */
 function joined(target: JsonObject, beside: JsonObject): JsonObject {
   const own = Object.fromEntries(Object.entries(beside).filter(([key]) => !useless.has(key)));
@@ -183,7 +183,7 @@ function joined(target: JsonObject, beside: JsonObject): JsonObject {
   return Object.keys(own).some(meets) ? { allOf: [target, own] } : { ...target, ...own };
 }
 
-/** All objects in a schema, whichever they are. */
+/** All objects in a schema. */
 function objectsIn(value: JsonValue): JsonObject[] {
   if (Array.isArray(value)) return value.flatMap(objectsIn);
   const object = objectOf(value);

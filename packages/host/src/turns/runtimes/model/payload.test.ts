@@ -18,13 +18,13 @@ describe("a payload without files is text, as ever:", () => {
   ] satisfies JsonValue[]) {
     test(JSON.stringify(payload).slice(0, 60), () => {
       const text = typeof payload === "string" ? payload : JSON.stringify(payload);
-      expect(readPayload(payload)).toStrictEqual({ message: { role: "user", content: text }, kept: text });
+      expect(readPayload(payload)).toStrictEqual({ message: { role: "user", content: text }, recorded: text });
     });
   }
 });
 
 describe("a payload with files", () => {
-  test("shows them to the model, and keeps a note of each", () => {
+  test("shows them to the model, and stores a note of each", () => {
     const csv = { mediaType: "text/csv", data: base64("a,b\n1,ü"), name: "table.csv" };
     const pdf = { mediaType: "application/pdf", data: base64("%PDF") };
     const read = readPayload({ text: "Compare these.", files: [image, csv, pdf] });
@@ -43,11 +43,11 @@ describe("a payload with files", () => {
           { type: "file", data: new Uint8Array(Buffer.from("%PDF")), mediaType: "application/pdf" },
         ],
       },
-      kept: [
+      recorded: [
         "Compare these.",
-        '[A file was here: "cat.png", image/png. It is not kept.]',
-        '[A file was here: "table.csv", text/csv. It is not kept.]',
-        '[A file was here: "application/pdf", application/pdf. It is not kept.]',
+        '[A file was here: "cat.png", image/png. It is not stored.]',
+        '[A file was here: "table.csv", text/csv. It is not stored.]',
+        '[A file was here: "application/pdf", application/pdf. It is not stored.]',
       ].join("\n"),
     });
   });
@@ -92,7 +92,7 @@ describe("a payload with files", () => {
   }
 });
 
-test("base64 is what stands for bytes", () => {
+test("base64 is what encodes bytes", () => {
   for (const text of ["", "a", "ab", "abc", "abcd", "\u00ff\u0000"]) {
     expect(isBase64(base64(text))).toBe(true);
     expect(bytesIn(base64(text))).toBe(Buffer.byteLength(text));

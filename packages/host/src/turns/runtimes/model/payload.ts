@@ -7,10 +7,10 @@ import { textOf } from "./conversation.ts";
 const maxFiles = 16;
 const maxBytes = 8_388_608;
 
-/** What a model is shown of a message's payload, and what of it is kept in the conversation. */
+/** What a model is shown of a message's payload, and what of it is recorded in the conversation. */
 export interface ReadPayload {
   message: UserModelMessage;
-  kept: string;
+  recorded: string;
 }
 
 const FileSchema = z.strictObject({
@@ -35,7 +35,7 @@ const explanation = "A file is { mediaType, data, name? } with its content as ba
 
 /** Reads a payload: `{ text?, files }` has files for the model; anything else is text. Addresses of files are refused. */
 export function readPayload(payload: JsonValue): ReadPayload | { error: ErrorObject } {
-  if (!hasFiles(payload)) return { message: { role: "user", content: textOf(payload) }, kept: textOf(payload) };
+  if (!hasFiles(payload)) return { message: { role: "user", content: textOf(payload) }, recorded: textOf(payload) };
   const read = FilesPayloadSchema.safeParse(payload);
   if (!read.success)
     return { error: errorObject("invalid_request", `payload ${describeIssues(read.error.issues)}. ${explanation}`) };
@@ -43,7 +43,7 @@ export function readPayload(payload: JsonValue): ReadPayload | { error: ErrorObj
   const said = text.trim() === "" ? [] : [{ type: "text" as const, text }];
   return {
     message: { role: "user", content: [...said, ...files.map(partOf)] },
-    kept: [...said.map((part) => part.text), ...files.map(noteOf)].join("\n"),
+    recorded: [...said.map((part) => part.text), ...files.map(noteOf)].join("\n"),
   };
 }
 
@@ -62,9 +62,9 @@ function partOf({ mediaType, data, name }: PayloadFile) {
   return { type: "text" as const, text: `File ${JSON.stringify(name ?? mediaType)}:\n${content.toString("utf8")}` };
 }
 
-/** What is kept of a file: a conversation travels in every request, and would grow with each of them. */
+/** What is recorded of a file: a conversation travels in every request, and would grow with each file. */
 function noteOf({ mediaType, name }: PayloadFile): string {
-  return `[A file was here: ${JSON.stringify(name ?? mediaType)}, ${mediaType}. It is not kept.]`;
+  return `[A file was here: ${JSON.stringify(name ?? mediaType)}, ${mediaType}. It is not stored.]`;
 }
 
 /** Whether a text is base64 and nothing else. */
@@ -72,7 +72,7 @@ export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
-/** How many bytes a base64 text stands for. */
+/** How many bytes a base64 text encodes. */
 export function bytesIn(base64: string): number {
   return Math.floor((base64.length * 3) / 4) - (base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { configOf, modelKey, providers, settingsOf } from "../../../../test/model-server.ts";
-import { ConfigError } from "../../../base/index.ts";
+import { ConfigError } from "../../../shared/index.ts";
 import type { Backend } from "../../../../test/model-protocols.ts";
 import { openModel, type ConfiguredModel } from "./providers.ts";
 

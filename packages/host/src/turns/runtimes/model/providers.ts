@@ -1,6 +1,6 @@
 import type { LanguageModel, streamText } from "ai";
-import { ConfigError } from "../../../base/index.ts";
-import { markChangedArguments } from "./exact-arguments.ts";
+import { ConfigError } from "../../../shared/index.ts";
+import { markChangedArguments } from "./gemini-arguments.ts";
 import { createModelFetch } from "./model-fetch.ts";
 import type { OutputSchema } from "./output-schema.ts";
 import type { ModelConfig, ModelSettings } from "./runtime-config.ts";
@@ -110,8 +110,8 @@ async function createModel(settings: ModelSettings, apiKey: string | undefined):
 }
 
 /**
- * Nothing is kept at OpenAI: every request carries the whole conversation, and its own thoughts come back to it encrypted.
- * The other APIs keep nothing.
+ * Nothing is stored at OpenAI: every request carries the whole conversation, and the model's own thoughts are sent back
+ * encrypted. The other APIs store nothing.
  */
 export function optionsFor(settings: ModelSettings, schema?: Pick<OutputSchema, "isStrict">): ProviderOptions {
   if (settings.provider !== "openai") return {};
@@ -130,8 +130,8 @@ export function showsImages(settings: ModelSettings): boolean {
 }
 
 /**
- * Whether the provider can be told the schema of the output. Google takes none beside tools, and servers that are only
- * compatible often none at all: their models are asked in words.
+ * Whether the provider accepts the schema of the output. Google accepts none beside tools, and compatible servers often none at
+ * all: their models are asked in words.
  */
 export function takesSchema({ provider }: ModelSettings, hasTools: boolean): boolean {
   return provider === "google" ? !hasTools : provider !== "openai-compatible";

@@ -1,4 +1,4 @@
-/** How long a provider wants to be left alone, by its headers, or by the body as Google says it; undefined when it does not say. */
+/** How long a provider asks to wait, by its headers or, for Google, by the body; undefined when it does not say. */
 export function retryAfterMs(
   headers: Record<string, string> = {},
   body?: unknown,
@@ -14,7 +14,7 @@ function milliseconds(text: string | undefined, unit: number): number | undefine
   return text !== undefined && /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Math.ceil(Number(text) * unit) : undefined;
 }
 
-/** An HTTP date. One in the past means that nobody has to wait. */
+/** The time until an HTTP date; 0 for one in the past. */
 function untilDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || !/^[A-Z][a-z]{2}, /.test(text) ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../test/databases.ts";
-import { ConfigError } from "../../../base/config.ts";
+import { ConfigError } from "../../../shared/config.ts";
 import { loadConfig, withoutSecrets } from "../../../compose/config.ts";
 import { openRuntimes } from "../open-runtime.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
@@ -48,7 +48,7 @@ describe("a runtime is taken as it is written:", () => {
       taken: { baseUrl: "http://127.0.0.1:8080/v1" },
     },
     {
-      name: "models that stand in for it",
+      name: "models that replace it",
       runtime: { ...openai, retries: 0, fallbacks: [anthropic, { ...compatible, retries: 5 }].map(withoutKind) },
       taken: {
         retries: 0,
@@ -220,7 +220,7 @@ describe("the key comes from the variable that is named,", () => {
     { name: "and an empty one is not set", env: { MODEL_KEY: "" }, says: "the variable MODEL_KEY is not set" },
     { name: "and one with a line break is no key", env: { MODEL_KEY: `${key}\nx` }, says: "MODEL_KEY holds something" },
     { name: "and one with a space is no key", env: { MODEL_KEY: `${key} x` }, says: "MODEL_KEY holds something" },
-    { name: "and no other is looked at", env: { OPENAI_API_KEY: key }, says: "the variable MODEL_KEY is not set" },
+    { name: "and no other is read", env: { OPENAI_API_KEY: key }, says: "the variable MODEL_KEY is not set" },
   ]) {
     test(name, async () => {
       await expect(openRuntimes(config, env)).rejects.toThrow(ConfigError);

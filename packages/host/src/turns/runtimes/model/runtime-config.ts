@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EnvironmentNameSchema, isLoopback } from "../../../base/index.ts";
+import { EnvironmentNameSchema, isLoopback } from "../../../shared/index.ts";
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 
@@ -15,7 +15,7 @@ const PricesSchema = z.strictObject({
 
 export type Prices = z.infer<typeof PricesSchema>;
 
-/** What is said of every model, the first one and its fallbacks. */
+/** The settings of every model, the first one and its fallbacks. */
 const ofEveryModel = {
   model: z.string().min(1),
   maxOutputTokens: z.int().min(1).optional(),
@@ -24,7 +24,7 @@ const ofEveryModel = {
   prices: PricesSchema.optional(),
 };
 
-const keepsTheKey = {
+const keySafety = {
   path: ["baseUrl"],
   message: "expected https, because the key would cross the network in the clear",
 };
@@ -37,7 +37,7 @@ const OpenAiSchema = z
     baseUrl: BaseUrlSchema.default("https://api.openai.com/v1"),
     apiKeyEnv: EnvironmentNameSchema,
   })
-  .refine(isKeySafe, keepsTheKey);
+  .refine(isKeySafe, keySafety);
 
 const AnthropicSchema = z
   .strictObject({
@@ -46,7 +46,7 @@ const AnthropicSchema = z
     baseUrl: BaseUrlSchema.default("https://api.anthropic.com/v1"),
     apiKeyEnv: EnvironmentNameSchema,
   })
-  .refine(isKeySafe, keepsTheKey);
+  .refine(isKeySafe, keySafety);
 
 const GoogleSchema = z
   .strictObject({
@@ -55,7 +55,7 @@ const GoogleSchema = z
     baseUrl: BaseUrlSchema.default("https://generativelanguage.googleapis.com/v1beta"),
     apiKeyEnv: EnvironmentNameSchema,
   })
-  .refine(isKeySafe, keepsTheKey);
+  .refine(isKeySafe, keySafety);
 
 const CompatibleSchema = z
   .strictObject({
@@ -64,7 +64,7 @@ const CompatibleSchema = z
     baseUrl: BaseUrlSchema,
     apiKeyEnv: EnvironmentNameSchema.optional(),
   })
-  .refine(isKeySafe, keepsTheKey);
+  .refine(isKeySafe, keySafety);
 
 const ModelSettingsSchema = z.discriminatedUnion("provider", [
   OpenAiSchema,
@@ -73,7 +73,7 @@ const ModelSettingsSchema = z.discriminatedUnion("provider", [
   CompatibleSchema,
 ]);
 
-/** What is said once, for all models of the runtime. */
+/** The settings for all models of the runtime together. */
 const ofTheRuntime = {
   kind: z.literal("model"),
   instructions: z.string().min(1).max(32_768).optional(),
@@ -97,7 +97,7 @@ export const RuntimeConfigSchema = z.discriminatedUnion("kind", [
 /** The runtime of the host's turns. */
 export type RuntimeConfig = z.infer<typeof RuntimeConfigSchema>;
 
-/** A runtime with a model, and the models that stand in for it. */
+/** A runtime with a model and its fallbacks. */
 export type ModelConfig = z.infer<typeof ModelConfigSchema>;
 
 /** One model and its provider. */

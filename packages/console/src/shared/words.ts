@@ -1,0 +1,42 @@
+import { visibleText } from "turnpike-host/display";
+import type { ResourceRef } from "turnpike/contracts";
+
+export {
+  aboutText,
+  capabilityText,
+  decidedText,
+  grantText,
+  needsApproval,
+  parsePrincipalText as principalOf,
+  partiesText,
+  principalText,
+  requestText,
+  resourceText,
+  visibleText,
+} from "turnpike-host/display";
+
+/** The resource of a `namespace/step/step`. */
+export function resourceOf(text: string): ResourceRef {
+  const [namespace = "", ...path] = text
+    .trim()
+    .split("/")
+    .filter((step) => step !== "");
+  return { namespace, path };
+}
+
+/** A name inside a text that has no elements, such as an option: shown as everywhere, and in a direction of its own. */
+export function isolatedText(text: string): string {
+  const shown = visibleText(text);
+  return /^\p{ASCII}*$/u.test(shown) ? shown : `\u2068${shown}\u2069`;
+}
+
+/** A number with the word for what is counted. */
+export function count(number: number, what: string): string {
+  return `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listText(words: readonly string[], last = "and"): string {
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
+}

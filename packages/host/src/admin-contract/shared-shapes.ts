@@ -1,0 +1,44 @@
+import type { z } from "zod";
+import {
+  ExplanationSchema,
+  GrantEntrySchema,
+  GrantStateSchema,
+  OperatedTurnSchema,
+  SettingsSchema,
+  TurnWithEventsSchema,
+} from "./admin-schemas.ts";
+import { McpReviewSchema, McpServerSchema } from "./mcp-schemas.ts";
+import {
+  CredentialAccessSchema,
+  CredentialRecordSchema,
+  EscalationRecordSchema,
+  EscalationStatusSchema,
+  ExportPlaceSchema,
+  OperatorRoleSchema,
+} from "./records.ts";
+import { RemainingSchema } from "./routes/credential-routes.ts";
+import { LiveEventSchema } from "./routes/event-routes.ts";
+import { DeliverySchema } from "./routes/webhook-routes.ts";
+import { SessionSchema } from "./routes/session-routes.ts";
+
+/** The shapes that several routes share or that clients have a word for, by the names that the API description gives them. */
+export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
+  CredentialAccess: CredentialAccessSchema,
+  CredentialRecord: CredentialRecordSchema,
+  Delivery: DeliverySchema,
+  EscalationRecord: EscalationRecordSchema,
+  EscalationStatus: EscalationStatusSchema,
+  Explanation: ExplanationSchema,
+  ExportPlace: ExportPlaceSchema,
+  GrantEntry: GrantEntrySchema,
+  GrantState: GrantStateSchema,
+  LiveEvent: LiveEventSchema,
+  McpReview: McpReviewSchema,
+  McpServer: McpServerSchema,
+  NamespaceSettings: SettingsSchema,
+  OperatedTurn: OperatedTurnSchema,
+  OperatorRole: OperatorRoleSchema,
+  OperatorSession: SessionSchema,
+  Remaining: RemainingSchema,
+  TurnWithEvents: TurnWithEventsSchema,
+};

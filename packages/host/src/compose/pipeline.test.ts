@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ServiceApi } from "turnpike/http";
+import { expect, test } from "vitest";
+import { createAccessGuard } from "../access/index.ts";
+import { createOutdatedHost, createTurnEngine } from "../turns/index.ts";
+import { inLayers, requestLayers, runLayers, type Layer, type PipelineParts } from "./pipeline.ts";
+
+const operations = [
+  "authorize",
+  "executeTurn",
+  "invokeResource",
+  "invokeTool",
+  "listToolNamespaces",
+  "listTools",
+  "reach",
+  "sendMessage",
+  "updateToolNamespaces",
+] as const;
+
+/** A service of which every operation is a function of its own. */
+function serviceOf(): ServiceApi {
+  return Object.fromEntries(operations.map((name) => [name, () => Promise.resolve(name)])) as unknown as ServiceApi;
+}
+
+function layersOf(): { requests: Layer[]; runs: Layer[] } {
+  const engine = createTurnEngine({} as Parameters<typeof createTurnEngine>[0]);
+  const access = createAccessGuard({} as Parameters<typeof createAccessGuard>[0]);
+  const outdated = createOutdatedHost({
+    database: { isTooOld: () => false, showDrained() {} },
+  } as unknown as Parameters<typeof createOutdatedHost>[0]);
+  const parts = { engine, access, outdated, tracing: {} } as unknown as PipelineParts & { engine: typeof engine };
+  return { requests: requestLayers(parts), runs: runLayers(parts) };
+}
+
+const rowsOf = (layers: readonly Layer[]): string[] => layers.map(({ name, wraps }) => `${name}: ${wraps.join(", ")}`);
+
+test("the layers around operations are these, in this order", () => {
+  const { requests, runs } = layersOf();
+  expect(rowsOf(requests)).toEqual([
+    "refuse what is new when too old: invokeTool, invokeResource, sendMessage, executeTurn",
+    "say which servers are away: listTools",
+    "refuse on a database that went back: invokeTool, invokeResource, sendMessage, executeTurn",
+    "limit senders: executeTurn",
+    "answer known turns: executeTurn",
+    "protect from replay: invokeTool, invokeResource, sendMessage",
+    "wait for turns when the host stops: executeTurn",
+  ]);
+  expect(rowsOf(runs)).toEqual([
+    "watch for turns under way: executeTurn",
+    "limit turns: executeTurn",
+    "watch the access of turns: executeTurn",
+    "measure turns: executeTurn",
+    "trace turns: executeTurn",
+    "hide namespaces: listToolNamespaces, updateToolNamespaces",
+    "write events with turns: executeTurn",
+  ]);
+});
+
+for (const layer of Object.values(layersOf()).flat())
+  test(`"${layer.name}" wraps the operations that it names, and no other`, () => {
+    const service = serviceOf();
+    const wrapped = layer.wrap(service);
+    expect(operations.filter((name) => wrapped[name] !== service[name])).toEqual([...layer.wraps].toSorted());
+  });
+
+test("the first layer sees a call first, and an operation that a layer does not name passes it by", async () => {
+  const seen: string[] = [];
+  const layer = (name: string, wraps: Layer["wraps"]): Layer => ({
+    name,
+    wraps,
+    wrap: (api) => ({
+      ...api,
+      reach: (...args) => (seen.push(`${name} reach`), api.reach(...args)),
+      listTools: (...args) => (seen.push(`${name} list`), api.listTools(...args)),
+    }),
+  });
+  const api = inLayers([layer("outer", ["reach", "listTools"]), layer("inner", ["reach"])], serviceOf());
+  await api.reach({} as never);
+  await api.listTools({} as never);
+  expect(seen).toEqual(["outer reach", "inner reach", "outer list"]);
+});
+
+const source = fileURLToPath(new URL("..", import.meta.url));
+const files = readdirSync(source, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+  .map((file) => ({ file, text: readFileSync(join(source, file), "utf8") }));
+
+/** Functions that take an api or a port, perhaps with options, and return the same kind. */
+const layerFunction =
+  /^export function (\w+)\(\s*\w+: (ServiceApi|AuditSink|DecisionLedger|ToolHandler|ToolProvider|ResourceProvider|RuntimePlugin)\b[^{}]*?\): \2 \{/gm;
+
+test("what wraps an api or a port is called by the pipeline alone", () => {
+  const layered = files.filter(({ file }) => file !== join("compose", "pipeline.ts"));
+  const layers = layered.flatMap(({ file, text }) =>
+    [...text.matchAll(layerFunction)].map(([, name = ""]) => ({ name, file })),
+  );
+  const uses = layers.flatMap(({ name, file: own }) =>
+    files
+      .filter(({ file, text }) => file !== own && !file.endsWith("index.ts") && new RegExp(`\\b${name}\\b`).test(text))
+      .map(({ file }) => `${name} in ${file}`),
+  );
+  expect(uses.toSorted()).toEqual(
+    [
+      "answerKnownTurns",
+      "countAuditEvents",
+      "countDecisions",
+      "hideNamespaces",
+      "limitSenders",
+      "limitTurns",
+      "measureTurns",
+      "protectFromReplay",
+      "refuseOnLoss",
+      "traceAuditedDecisions",
+      "traceDecisions",
+      "traceMcpServer",
+      "traceResources",
+      "traceSteps",
+      "traceTool",
+      "traceTurns",
+      "writeEventsWithTurns",
+    ].map((name) => `${name} in compose/pipeline.ts`),
+  );
+});
+
+test("no other file spreads an api, or an operation's port, into one of its own", () => {
+  const spreading = files.filter(({ text }) => /\.\.\.(api|kernel|service),/.test(text)).map(({ file }) => file);
+  expect(spreading.toSorted()).toEqual([
+    "access/access-guard.ts",
+    "access/limit-senders.ts",
+    "compose/pipeline.ts",
+    "ledger/refuse-on-loss.ts",
+    "ledger/replay-api.ts",
+    "telemetry/measure.ts",
+    "telemetry/trace-layers.ts",
+    "tool-namespaces/hide-namespaces.ts",
+    "turns/journal/pending-events.ts",
+    "turns/known-turns.ts",
+    "turns/outdated-host.ts",
+    "turns/turn-engine.ts",
+    "turns/turn-limit.ts",
+  ]);
+});

@@ -1,0 +1,93 @@
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { TurnPause } from "turnpike/runtime";
+import type { Database } from "../storage/index.ts";
+import type { TurnJournalStore } from "./journal/journal-store.ts";
+
+/** What a host does whose version is too old for its database, for as long as it is. */
+export interface OutdatedHost {
+  /** The same api, which begins none of these operations meanwhile. */
+  refuseNew<Name extends keyof ServiceApi>(api: ServiceApi, names: readonly Name[]): ServiceApi;
+  /** The same api, whose turns count as under way until they end or pause. */
+  watchRuns(api: ServiceApi): ServiceApi;
+  start(): void;
+  close(): void;
+}
+
+export interface OutdatedHostOptions {
+  database: Pick<Database, "isTooOld" | "showDrained">;
+  journal: Pick<TurnJournalStore, "letGo" | "resume" | "stopAll">;
+  /** Called when the host has become too old, and when it is so no more. */
+  onChange(isTooOld: boolean): void;
+  onError(error: unknown): void;
+}
+
+const pollMs = 500;
+/** How long turns that run have to end. */
+const graceMs = 30_000;
+
+/** Why a host that is too old is not ready, for anyone. */
+export const outdatedReason =
+  "A newer version of Turnpike serves the database. This host finishes what it does, and begins nothing.";
+
+/**
+ * Lets a host leave the database to a newer version: calls that run are finished and stored, turns that go on without their caller are let go
+ * between two of their entries, and nothing new begins. It is a state: what ends it is that the database says otherwise.
+ */
+export function createOutdatedHost({ database, journal, onChange, onError }: OutdatedHostOptions): OutdatedHost {
+  const running = new Set<object>();
+  let since: number | undefined;
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const track = async <T>(run: () => Promise<T>): Promise<T> => {
+    const mine = {};
+    running.add(mine);
+    try {
+      return await run();
+    } finally {
+      running.delete(mine);
+    }
+  };
+  const poll = async (): Promise<void> => {
+    const isTooOld = database.isTooOld();
+    if (isTooOld !== (since !== undefined)) {
+      since = isTooOld ? performance.now() : undefined;
+      isStopped = false;
+      onChange(isTooOld);
+      if (!isTooOld) journal.resume();
+    }
+    if (since === undefined) return;
+    await journal.letGo();
+    if (isStopped || performance.now() - since < graceMs) return;
+    isStopped = true;
+    journal.stopAll(new TurnPause(outdatedReason, { cause: new Error("The turn did not end in time.") }));
+  };
+  const pollAgain = (): void => {
+    timer = setTimeout(() => void poll().catch(onError).finally(pollAgain), pollMs).unref();
+  };
+  database.showDrained(() => database.isTooOld() && running.size === 0);
+
+  return {
+    refuseNew(api, names) {
+      const wrapped = names.map((name) => {
+        const operation = api[name] as (...given: unknown[]) => Promise<unknown>;
+        const refusing = (...given: unknown[]): Promise<unknown> => {
+          if (database.isTooOld()) return Promise.reject(outdated());
+          return track(() => operation(...given));
+        };
+        return [name, refusing];
+      });
+      return { ...api, ...(Object.fromEntries(wrapped) as Partial<ServiceApi>) };
+    },
+    watchRuns: (api) => ({ ...api, executeTurn: (...given) => track(() => api.executeTurn(...given)) }),
+    start: pollAgain,
+    close() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}
+
+function outdated(): ServiceHttpError {
+  return new ServiceHttpError(503, "overloaded", outdatedReason, { headers: { "retry-after": "1" } });
+}

@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import type { ToolHandler } from "turnpike/kernel";
+import type { RuntimePlugin } from "turnpike/runtime";
+import { onTestFinished } from "vitest";
+import { loadConfig } from "../src/compose/config.ts";
+import type { Stores } from "../src/compose/stores.ts";
+import { wireHost } from "../src/compose/wire-host.ts";
+import { loadMcpPool, McpConfigSchema } from "../src/mcp-servers/index.ts";
+import type { Database } from "../src/storage/index.ts";
+import { createLog, createMetrics } from "../src/telemetry/index.ts";
+import { temporaryFolder } from "./databases.ts";
+import { asFetch } from "./fetch-front.ts";
+import { alice, assistant, grant } from "./records.ts";
+
+/** What a wired host gets besides its database. */
+export interface WiredHostParts {
+  runtime: RuntimePlugin;
+  tools?: readonly ToolHandler[];
+  /** The MCP servers, as in the configuration. */
+  servers?: Readonly<Record<string, unknown>>;
+}
+
+/** A whole host without a socket. Nothing runs in its background. */
+export interface WiredTestHost {
+  stores: Stores;
+  /** What it answers to a request of the bearer of a token. */
+  post(token: string, path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+/** Wires a host on a database, for the time of a test. */
+export async function openWiredHost(database: Database, parts: WiredHostParts): Promise<WiredTestHost> {
+  const { runtime, tools = [], servers = {} } = parts;
+  const folder = temporaryFolder();
+  const config = await loadConfig({
+    env: {},
+    flags: {
+      database: join(folder, "unused.db"),
+      "audit.keyFile": join(folder, "key.pem"),
+      "audit.checkpointFile": join(folder, "checkpoints.jsonl"),
+      "retention.auditFolder": join(folder, "exports"),
+      "admin.tokenFile": "false",
+    },
+  });
+  const log = createLog({ level: "silent" });
+  const openPool = await loadMcpPool(McpConfigSchema.parse({ servers }), log);
+  const made = { database, metrics: createMetrics(), tracing: undefined, openPool, webhooks: [], consoleUrl: () => "" };
+  const host = await wireHost(config, { log, runtime, tools }, made);
+  onTestFinished(() => host.close(() => Promise.resolve()));
+  const send = asFetch(host.front);
+  return {
+    stores: host.stores,
+    async post(token, path, body) {
+      const traceId = (body as { traceId?: string }).traceId ?? "trace-1";
+      const headers = { authorization: `Bearer ${token}`, "x-trace-id": traceId };
+      const init = { method: "POST", headers, body: JSON.stringify(body) };
+      const response = await send(new Request(`http://host${path}`, init));
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+  };
+}
+
+/** A grant of Alice's to the assistant, over everything in these namespaces. */
+export function grantOver(id: string, namespaceId: string, namespaces: readonly string[]) {
+  const capabilities = namespaces.map((namespace) => ({
+    resource: { namespace, path: [] },
+    actions: ["*"],
+    scope: "descendants" as const,
+  }));
+  return grant(id, { namespaceId, capabilities });
+}
+
+/** A tenant in which the assistant may do everything in these namespaces, whose tools are on; and the assistant's credential. */
+export async function openTenant(
+  { credentials, grants, settings }: Pick<Stores, "credentials" | "grants" | "settings">,
+  namespaceId: string,
+  namespaces: readonly string[],
+): Promise<{ id: string; token: string }> {
+  const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
+  const made = await credentials.create({ namespaceId, access });
+  await grants.issue(grantOver("everything", namespaceId, namespaces));
+  const enable = namespaces.filter((namespace) => !namespace.startsWith("service."));
+  await settings.change({ namespaceId, actor: assistant }, { enable });
+  return made;
+}

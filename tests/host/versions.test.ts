@@ -1,0 +1,79 @@
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { newLocation } from "../../packages/host/test/databases.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { durableClient, linesIn, makeDurableTenant, startDurableHost, stepsTurn } from "../support/durable-host.ts";
+import { appendCall, openGate, startScript } from "../support/effect-host.ts";
+import { makeFolder, runTurnpike, type HostProcess } from "../support/host-process.ts";
+
+const nextScript = fileURLToPath(new URL("../support/next-host.js", import.meta.url));
+
+test("a host lets the next version migrate: what it runs is finished, its turns go on there, and nothing is done twice", async () => {
+  const folder = makeFolder();
+  const database = await newLocation("postgres");
+  const client = new pg.Client(database);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const hasMigrated = async () =>
+    (await client.query<{ found: boolean }>("select to_regclass('next_version') is not null as found")).rows[0]?.found;
+  const previous = await startDurableHost(folder, { database });
+  const { token } = await makeDurableTenant(previous);
+  const asking = { token, headers: { "x-trace-id": "t" } };
+  const invoke = ({ url }: HostProcess, id: string, args: object = {}) =>
+    ask(url, "/v1/tools/invoke", { ...asking, body: appendCall(id, "t", { line: id, ...args }) });
+  const held = (executionId: string) => {
+    const request = stepsTurn(executionId, 3);
+    return { ...request, message: { ...request.message, payload: { steps: 3, until: "gate" } } };
+  };
+  const plain = (executionId: string) => ask(previous.url, "/v1/turns", { ...asking, body: held(executionId) });
+
+  const [called, ran] = [invoke(previous, "call", { until: "gate" }), plain("plain")];
+  await durableClient(token, () => previous.url).startTurn(held("async"));
+  await eventually(() => expect(linesIn(folder, "effects.log").toSorted()).toEqual(["async 0", "call", "plain 0"]));
+
+  const starting = startScript(nextScript, folder, { database });
+  await eventually(async () => {
+    const { status, body } = await ask(previous.url, "/ready");
+    expect([status, body]).toEqual([
+      503,
+      {
+        status: "unavailable",
+        reason: "A newer version of Turnpike serves the database. This host finishes what it does, and begins nothing.",
+      },
+    ]);
+  });
+  for (const refused of [await invoke(previous, "new"), await plain("new")]) {
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: "overloaded" } } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+  }
+  expect(await hasMigrated()).toBe(false);
+  openGate(folder, "gate");
+  const first = await called;
+  expect(first.body).toMatchObject({ status: "succeeded" });
+  const all = Array.from({ length: 6 }, () => "succeeded");
+  expect((await ran).body).toMatchObject({ status: "succeeded", output: all });
+
+  const next = await starting;
+  expect(await hasMigrated()).toBe(true);
+  const turns = durableClient(token, () => next.url);
+  await eventually(async () => expect((await turns.turn("async")).status).toBe("succeeded"));
+  expect((await turns.turn("async")).result).toMatchObject({ output: all });
+  const again = await invoke(next, "call", { until: "gate" });
+  expect([again.text, again.headers.get("idempotency-replayed")]).toEqual([first.text, "true"]);
+  const steps = ["async", "plain"].flatMap((turn) => [0, 1, 2].map((step) => `${turn} ${step}`));
+  expect(linesIn(folder, "effects.log").toSorted()).toEqual([...steps, "call"].toSorted());
+
+  const shown = await runTurnpike({ folder, args: ["database", "epoch", "--database", database, "--json"] });
+  expect([shown.code, JSON.parse(shown.stdout)]).toEqual([0, { epoch: 9001, lowest: 9001 }]);
+  const late = await runTurnpike({ folder, args: ["serve", "--port", "0", "--database", database] });
+  expect([late.code, late.stderr]).toEqual([
+    1,
+    expect.stringContaining("versions from epoch 9001 on may serve it") as string,
+  ]);
+  // A state, and not a latch.
+  await client.query("update schema_epoch set lowest = 1");
+  await eventually(async () => expect((await ask(previous.url, "/ready")).status).toBe(200));
+  expect((await invoke(previous, "later")).body).toMatchObject({ status: "succeeded" });
+  await Promise.all([previous.stop(), next.stop()]);
+});

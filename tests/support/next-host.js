@@ -1,0 +1,9 @@
+// The host of `durable-host.js` as its next version: it has one more migration, which the version before may not serve beside.
+import { postgresMigrations } from "../../packages/host/dist/storage/migrations/postgres.js";
+
+postgresMigrations.push({
+  name: "9001-next",
+  allowsPrevious: false,
+  statements: ["create table next_version (id integer)"],
+});
+await import("./durable-host.js");

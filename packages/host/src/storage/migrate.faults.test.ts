@@ -50,9 +50,17 @@ async function everythingIn(db: Kysely<Schema>, kind: Database["kind"]): Promise
   const schema =
     kind === "sqlite"
       ? sql<{ name: string }>`select type, name, tbl_name, sql from sqlite_master order by type, name`
-      : sql<{ name: string }>`select table_name || '.' || column_name as name, data_type, is_nullable, collation_name
-          from information_schema.columns where table_schema = 'public'
-          union all select indexname, indexdef, '', '' from pg_indexes where schemaname = 'public' order by 1`;
+      : // The views of information_schema say the same, and take a hundred times as long.
+        sql<{
+          name: string;
+        }>`select a.attrelid::regclass::text || '.' || attname as name, format_type(atttypid, atttypmod) as type,
+          attnotnull as is_required, collname as collation, pg_get_expr(adbin, adrelid) as default_value
+          from pg_class c join pg_attribute a on attrelid = c.oid and attnum > 0 and not attisdropped
+          left join pg_collation on pg_collation.oid = attcollation
+          left join pg_attrdef on adrelid = attrelid and adnum = attnum
+          where relnamespace = 'public'::regnamespace and relkind = 'r'
+          union all select pg_get_indexdef(indexrelid), '', false, '', '' from pg_index join pg_class on pg_class.oid = indexrelid
+          where relnamespace = 'public'::regnamespace order by 1`;
   const described = (await schema.execute(db)).rows;
   const tables =
     kind === "sqlite"

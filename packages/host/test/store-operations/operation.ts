@@ -65,16 +65,25 @@ export function signingKey(): SigningKey {
 export async function seed(database: Database): Promise<Seed> {
   const stores = openAllStores(database);
   const tenant = newTenant();
-  await stores.grants.issue(grant("seeded", { namespaceId: tenant }));
-  await stores.grants.issue(grant("child", { namespaceId: tenant, parentId: "seeded", issuer: assistant }));
-  await stores.usage.consume(tenant, "seeded", 3);
-  await stores.settings.applyUpdate(context({ namespaceId: tenant }), { enable: ["seeded"] }, neverAborted);
-  await stores.audit.record(auditEvent("seeded", { namespaceId: tenant }));
-  for (const id of ["running", "finished"]) await stores.replay.begin(replayKey(tenant, id), "one");
-  await stores.replay.finish(replayKey(tenant, "finished"), { ok: true });
-  await stores.files.write(mine(tenant), ["seeded"], "seeded words");
-  await stores.messages.deliver(envelope, tenant, "2026-01-01T12:00:00.000Z");
-  await stores.mcpPins.pin(tenant, [{ tool: "seeded", hash: "one", definition: "{}" }], "operator-1");
-  const credential = await stores.credentials.create({ namespaceId: tenant, access });
+  const issue = async (): Promise<void> => {
+    await stores.grants.issue(grant("seeded", { namespaceId: tenant }));
+    await stores.grants.issue(grant("child", { namespaceId: tenant, parentId: "seeded", issuer: assistant }));
+  };
+  const claim = async (): Promise<void> => {
+    await Promise.all(["running", "finished"].map((id) => stores.replay.begin(replayKey(tenant, id), "one")));
+    await stores.replay.finish(replayKey(tenant, "finished"), { ok: true });
+  };
+  // At once, because tests ask for it thousands of times.
+  const [credential] = await Promise.all([
+    stores.credentials.create({ namespaceId: tenant, access }),
+    issue(),
+    claim(),
+    stores.usage.consume(tenant, "seeded", 3),
+    stores.settings.applyUpdate(context({ namespaceId: tenant }), { enable: ["seeded"] }, neverAborted),
+    stores.audit.record(auditEvent("seeded", { namespaceId: tenant })),
+    stores.files.write(mine(tenant), ["seeded"], "seeded words"),
+    stores.messages.deliver(envelope, tenant, "2026-01-01T12:00:00.000Z"),
+    stores.mcpPins.pin(tenant, [{ tool: "seeded", hash: "one", definition: "{}" }], "operator-1"),
+  ]);
   return { tenant, emptyTenant: `${tenant}-empty`, credential, presented: presentedBy(credential.token) };
 }

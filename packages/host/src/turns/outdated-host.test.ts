@@ -12,8 +12,15 @@ function hostOn() {
   const heard: string[] = [];
   let isTooOld = false;
   let isDrained = (): boolean => false;
+  let polled = 0;
   const outdated = createOutdatedHost({
-    database: { isTooOld: () => isTooOld, showDrained: (asked) => void (isDrained = asked) },
+    database: {
+      isTooOld() {
+        polled += 1;
+        return isTooOld;
+      },
+      showDrained: (asked) => void (isDrained = asked),
+    },
     journal: {
       letGo: () => Promise.resolve(void heard.push("let go")),
       resume: () => void heard.push("resume"),
@@ -35,7 +42,7 @@ function hostOn() {
     isTooOld = is;
     return vi.advanceTimersByTimeAsync(1000);
   };
-  return { outdated, api, runs, heard, begun, become, isDrained: () => isDrained() };
+  return { outdated, api, runs, heard, begun, become, isDrained: () => isDrained(), polls: () => polled };
 }
 
 const call = (api: ServiceApi) => api.invokeTool(context(), {} as never);
@@ -84,4 +91,15 @@ test("a host that is closed looks no more", async () => {
   outdated.close();
   await become(true);
   expect(heard).toEqual([]);
+});
+
+test("a host that is closed while it looks does not look again", async () => {
+  const { outdated, heard, become, polls } = hostOn();
+  await become(true);
+  vi.advanceTimersToNextTimer();
+  outdated.close();
+  const seen = polls();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(polls()).toBe(seen);
+  expect(heard).not.toContain("resume");
 });

@@ -37,6 +37,7 @@ export function createOutdatedHost({ database, journal, onChange, onError }: Out
   const running = new Set<object>();
   let since: number | undefined;
   let isStopped = false;
+  let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
   const track = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -63,6 +64,7 @@ export function createOutdatedHost({ database, journal, onChange, onError }: Out
     journal.stopAll(new TurnPause(outdatedReason, { cause: new Error("The turn did not end in time.") }));
   };
   const pollAgain = (): void => {
+    if (isClosed) return;
     timer = setTimeout(() => void poll().catch(onError).finally(pollAgain), pollMs).unref();
   };
   database.showDrained(() => database.isTooOld() && running.size === 0);
@@ -82,8 +84,8 @@ export function createOutdatedHost({ database, journal, onChange, onError }: Out
     watchRuns: (api) => ({ ...api, executeTurn: (...given) => track(() => api.executeTurn(...given)) }),
     start: pollAgain,
     close() {
+      isClosed = true;
       clearTimeout(timer);
-      timer = undefined;
     },
   };
 }

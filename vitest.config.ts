@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./scripts/longest-first.js";
 import { databasePatience, longPatience, patience, unitPatience } from "./scripts/patience.js";
 
 // What a test needs is in its name: nothing (x.test.ts), minutes (x.fuzz.test.ts), a database (x.database.test.ts, or
@@ -56,6 +57,7 @@ export default defineConfig({
     // Many files a process: loading the host anew takes longer than many of them. Not threads, because some tests measure the
     // processor time of their process or set its umask.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     globalSetup: [pathOf("scripts/test-folder.js")],
     setupFiles: [pathOf("tests/support/real-timers.ts"), pathOf("tests/support/seed.ts")],
     reporters: ["default", pathOf("scripts/closing-line.js")],

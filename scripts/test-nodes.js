@@ -27,7 +27,8 @@ const chosen = process.argv.slice(2);
 const versions = Object.keys(tests).filter((version) => chosen.length === 0 || chosen.includes(version));
 
 function run(program, args) {
-  const { status } = spawnSync(program, args, { stdio: "inherit" });
+  const env = { ...process.env, TEST_DATABASES: "sqlite" };
+  const { status } = spawnSync(program, args, { stdio: "inherit", env });
   if (status !== 0) process.exit(1);
 }
 

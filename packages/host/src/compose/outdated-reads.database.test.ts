@@ -3,7 +3,7 @@ import { defineTool } from "turnpike/kernel";
 import type { RuntimePlugin } from "turnpike/runtime";
 import { z } from "zod";
 import { databaseKinds, newTenant, openPair } from "../../test/databases.ts";
-import { alice, assistant } from "../../test/records.ts";
+import { alice, assistant, grant } from "../../test/records.ts";
 import { grantOver, openTenant, openWiredHost } from "../../test/wired-host.ts";
 import { entriesOfRow } from "../turns/journal/turn-rows.ts";
 import { openStores, type Stores } from "./stores.ts";
@@ -32,19 +32,30 @@ async function openHosts() {
       return {};
     },
   });
+  const careful = defineTool({
+    name: "careful.act",
+    description: "Needs an approval each time.",
+    namespace: "careful",
+    readWrite: "write",
+    input: z.strictObject({}),
+    output: z.strictObject({}),
+    requires: { action: "act", resource: { namespace: "careful", path: [] } },
+    run: () => ({}),
+  });
   let afterCall = (_id: string): Promise<unknown> => Promise.resolve();
+  let second = note.descriptor.name;
   const runtime: RuntimePlugin = {
     manifest: { id: "twice", version: "1" },
     async run({ message: { traceId } }, host) {
-      const call = { tool: "notes.note", arguments: {}, requestedAt: at, traceId };
-      await host.invokeTool({ id: "first", ...call });
+      const call = { arguments: {}, requestedAt: at, traceId };
+      await host.invokeTool({ id: "first", tool: "notes.note", ...call });
       await afterCall("first");
-      const { status } = await host.invokeTool({ id: "second", ...call });
+      const { status } = await host.invokeTool({ id: "second", tool: second, ...call });
       await afterCall("second");
       return { type: "complete", output: status };
     },
   };
-  const host = await openWiredHost(here, { runtime, tools: [note] });
+  const host = await openWiredHost(here, { runtime, tools: [note, careful] });
   const other = openStores(there);
   let ids = 0;
   /** The requests of the bearer of a token. Each has an id of its own. */
@@ -73,7 +84,8 @@ async function openHosts() {
         send("/v1/resources/invoke", { operationId: newId(), action: "append", resource, input: { content: "!" } }),
       message: () => send("/v1/messages", message(assistant, alice)),
       /** Makes two calls, and something after the first, and after the second. */
-      turn(between: () => Promise<unknown>, after = (): Promise<unknown> => Promise.resolve()) {
+      turn(between: () => Promise<unknown>, after = (): Promise<unknown> => Promise.resolve(), tool = "notes.note") {
+        second = tool;
         afterCall = (id) => (id === "first" ? between() : after());
         const body = { version: 1, executionId: newId(), agent: assistant, message: message(alice, assistant) };
         return send("/v1/turns", body);
@@ -133,6 +145,29 @@ describe.runIf(databaseKinds.includes("postgres"))("what another host has acknow
     expect(await requests.turn(off)).toBe("denied");
     expect(await requests.tool()).toBe("denied");
     expect(await stateOf(tenant)).toEqual([1, "a", 0]);
+  });
+
+  test("counts before a person is asked to approve a call of a turn", async () => {
+    const { there, other, open } = await openHosts();
+    for (const { isOff, asked } of [
+      { isOff: false, asked: 1 },
+      { isOff: true, asked: 0 },
+    ]) {
+      const { tenant, requests } = await open();
+      const change = (patch: object) => other.settings.change({ namespaceId: tenant, actor: assistant }, patch);
+      const capability = {
+        resource: { namespace: "careful", path: [] },
+        actions: ["act"],
+        scope: "descendants" as const,
+        approval: "each" as const,
+      };
+      await other.grants.issue(grant("careful", { namespaceId: tenant, capabilities: [capability] }));
+      await change({ enable: ["careful"] });
+      const between = () => (isOff ? change({ disable: ["careful"] }) : Promise.resolve());
+      expect(await requests.turn(between, undefined, "careful.act")).toBe("denied");
+      const rows = there.db.selectFrom("escalations").select("id").where("namespace_id", "=", tenant);
+      expect(await rows.execute()).toHaveLength(asked);
+    }
   });
 
   test("admits at once what it grants, also the bearer of a new token", async () => {

@@ -13,7 +13,14 @@ function ledgerOf(outcome: Outcome = { kind: "written", alternative: 0 }): Ledge
     submitted.push(submission);
     return Promise.resolve(outcome);
   };
-  return { submit, submitted, heads: createHeadLog(), waiting: 0, flush: () => Promise.resolve() };
+  return {
+    submit,
+    submitted,
+    confirm: () => Promise.resolve(),
+    heads: createHeadLog(),
+    waiting: 0,
+    flush: () => Promise.resolve(),
+  };
 }
 
 const claim = {

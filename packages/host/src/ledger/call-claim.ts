@@ -123,7 +123,7 @@ function placeOf(outcome: Outcome): number {
 /** Writes an event of a call: in its scope, if it has one. */
 export async function recordEvent(ledger: Ledger, event: AuditEvent, call?: CallOptions): Promise<void> {
   if (call?.writes !== undefined) return call.writes.record(event);
-  // What belongs to no call happened, whatever any call was decided on.
+  // An event that belongs to no call is written in any case: it has happened, whatever the reads of a call turn out to be.
   const basis = call === undefined ? undefined : currentBasis();
   const { kind } = await ledger.submit({ alternatives: [{ entries: [entryOf(event)] }], basis });
   if (kind === "outdated") throw new OutdatedReadsError();

@@ -1,8 +1,10 @@
+import { OutdatedReadsError } from "turnpike/kernel";
 import { TurnPause } from "turnpike/runtime";
 import { decideBatch, decideOptimistically, wantedBy } from "./decide-batch.ts";
 import { inSpan } from "../telemetry/index.ts";
 import {
   createRevisions,
+  currentBasis,
   DatabaseWentBackError,
   isOutage,
   UnansweredCommitError,
@@ -19,6 +21,8 @@ import type { NoticesOf, Outcome, Submission, Wanted, Writes } from "./submissio
 export interface Ledger {
   /** Resolves when all of it is durable. Rejects when it is not, or when that is unknown: then the call must not continue. */
   submit(submission: Submission): Promise<Outcome>;
+  /** Confirms what the running call rests on, without writing. Throws an `OutdatedReadsError` when that is outdated. */
+  confirm(): Promise<void>;
   /** The heads of audit chains that were committed. */
   readonly heads: HeadLog;
   /** How many submissions wait to be written. */
@@ -74,8 +78,8 @@ export function openLedger(
   /** Whether the batch that is written takes an id. Batches are written one after the other. */
   let isClaiming = false;
   /**
-   * INVARIANT: no id is taken on a database that lost rows. A new connection has looked for them before a transaction begins on it, so
-   * it is asked here and not before.
+   * INVARIANT: no id is taken on a database that lost rows. This is checked within the transaction: a new connection looks for lost rows
+   * first, so only then is the answer known.
    */
   const requireWhole = (): void => {
     if (isClaiming && history.isBehind) throw new DatabaseWentBackError();
@@ -94,8 +98,8 @@ export function openLedger(
   let newest = { strand: -1, heads: new Map<string, TenantHead>() };
 
   /**
-   * Commits a batch without reading first: most batches claim free keys, continue chains of this host, and were decided on what
-   * still is so.
+   * Commits a batch without reading first: most batches claim free keys, continue chains of this host, and rest on a revision that is
+   * still the newest.
    */
   const commitWithoutReading = async (
     submissions: readonly Submission[],
@@ -153,7 +157,7 @@ export function openLedger(
   ): Promise<void> => {
     heads.add(writes.heads.map((head) => ({ before: before.get(head.namespaceId), head })));
     for (const head of writes.heads) newest.heads.set(head.namespaceId, head);
-    // It was committed. What is committed on a server that is none any more is not acknowledged.
+    // The batch was committed. If the host came to another server meanwhile, it is acknowledged only once its rows were found there.
     await history.remember(writes.heads, era)?.catch((cause: unknown) => {
       throw new UnansweredCommitError(cause);
     });
@@ -166,7 +170,7 @@ export function openLedger(
   const refuse = (batch: readonly Waiting[], error: unknown): void => {
     for (const { submission, reject } of batch) {
       const { turn, basis } = submission;
-      // The call fails, whatever it was decided on.
+      // The call fails now, so it is not tried again, even if what it rests on is outdated.
       basis?.confirm();
       if (turn !== undefined) turn.line.failed ??= { write: turn, error };
       reject(error);
@@ -210,6 +214,11 @@ export function openLedger(
           writing ??= writeAll();
         });
       }),
+    async confirm() {
+      const basis = currentBasis();
+      if (basis?.isOpen === true) basis.settle(await revisions.ask());
+      if (basis?.isOutdated === true) throw new OutdatedReadsError();
+    },
     get waiting() {
       return waiting.length;
     },

@@ -49,7 +49,8 @@ export class RunCallScope implements WriteScope {
   async decide(choices: readonly DecisionChoice[]): Promise<number> {
     const [first] = choices;
     if (first?.event.outcome === "denied" && !this.#isOver) {
-      // Nothing happens because of it, and it takes nothing.
+      // It takes nothing, and is written later. A person may be asked because of it, which happens at once.
+      await this.#ledger.confirm();
       this.#pending.push({ event: first.event, basis: currentBasis() });
       return 0;
     }
@@ -76,7 +77,7 @@ export class RunCallScope implements WriteScope {
     else this.#pending.push({ event, basis: currentBasis() });
   }
 
-  /** The entries that no decision was written with, nor is being written with. */
+  /** The entries; none when a decision was written with them, or is being written. */
   end(): readonly JournalEntry[] {
     const isWritten = this.#first !== undefined;
     this.#first ??= Promise.resolve(-1);

@@ -147,7 +147,7 @@ export class LedgerRunWriter implements RunWriter {
   /**
    * Writes entries together with the first alternative that can be taken, and returns which. Rejects with a `TurnPause` when the
    * run is over, when another run has the turn, and when the end of a turn fails and is not retried; otherwise with the error of
-   * the ledger. A write that fails ends the run, but one that was decided on what is outdated: nothing of that was written.
+   * the ledger. A write that fails ends the run, unless it was decided on outdated reads: then nothing was written.
    */
   async submit(
     entries: readonly JournalEntry[],

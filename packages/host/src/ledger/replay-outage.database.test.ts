@@ -108,6 +108,22 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     });
   }
 
+  for (const when of ["before", "after"] as const) {
+    test(`stores the last event of a call once, when its id could not be freed at once (${when} it is written)`, async () => {
+      const database = await open();
+      const store = replayStoreOf(failingAt(database, 2, when, { of: "commit" }));
+      const namespaceId = newTenant();
+      const key = { namespaceId, actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
+      expect(await store.begin(key, "one")).toEqual({ kind: "new" });
+      const outcome = entryOf(auditEvent("outcome", { namespaceId }));
+      await expect(store.release(key, [outcome])).rejects.toThrow("injected");
+      await store.close();
+      const events = database.db.selectFrom("audit").select("id").where("namespace_id", "=", namespaceId);
+      expect(await events.execute()).toEqual([{ id: "outcome" }]);
+      expect(await store.begin(key, "one")).toEqual({ kind: "new" });
+    });
+  }
+
   test("stores the last event of a call once, when its end was stored unanswered and others are still running", async () => {
     const database = await open();
     const store = replayStoreOf(failingAt(database, 3, "after", { of: "commit" }));

@@ -28,8 +28,8 @@ export type ReplayState =
   | { kind: "conflict" };
 
 /**
- * The result of a call is not the one that is stored, and no other host will replay it: another host has held this one for dead and
- * has ended the claim, or may do so before the result is stored.
+ * The caller must not get the result of a call, because no host would replay it. Another host held this one for dead and ended the
+ * claim, or may still do so before the result is stored.
  */
 export class FencedResultError extends Error {
   override readonly name = "FencedResultError";
@@ -205,18 +205,25 @@ export function createReplayStore(
   };
 
   /**
-   * What a claim came to in the database. It has ended, with its events, if only the answer to the write was lost; it is gone if
-   * another host has ended it.
+   * Whether the end of a claim was written, with its events, and only the answer was lost. Its row is gone when it was released, and
+   * is another's when another host has ended it. Then the events tell.
    */
-  const endOf = async ({ key, nonce }: Claim): Promise<"none" | "ended" | "gone"> => {
+  const isEnded = async (mine: OwnClaim, [first]: readonly AuditEntry[]): Promise<boolean> => {
     const row = db
       .selectFrom("replay")
       .select("finished_at")
-      .where((column) => column.and({ ...key, claim: nonce }));
+      .where((column) => column.and({ ...mine.key, claim: mine.nonce }));
     // PostgreSQL may still be committing a write that it has not answered: the lock waits for that.
     const found = await (database.kind === "postgres" ? row.forUpdate() : row).executeTakeFirst();
-    if (found === undefined) return "gone";
-    return found.finished_at === null ? "none" : "ended";
+    if (found !== undefined) return found.finished_at !== null;
+    if (first === undefined) return false;
+    mine.isFenced = true;
+    const { namespace_id, trace_id, at, id } = first;
+    const event = db
+      .selectFrom("audit")
+      .select("id")
+      .where((column) => column.and({ namespace_id, trace_id, at, id }));
+    return (await event.executeTakeFirst()) !== undefined;
   };
 
   const submitEnd = async (
@@ -241,7 +248,7 @@ export function createReplayStore(
     retryQueue.add(mine.nonce, {
       outcome: pending,
       write: async () => {
-        if (entries.length === 0 || (await endOf(mine)) !== "ended") await submitEnd(mine, pending, entries);
+        if (entries.length === 0 || !(await isEnded(mine, entries))) await submitEnd(mine, pending, entries);
         forget(name, mine);
       },
     });

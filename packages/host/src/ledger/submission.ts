@@ -119,8 +119,8 @@ export interface Submission {
 /** The outcome of a submission. */
 export type Outcome =
   /**
-   * `alternative` is -1 when none of them could be taken. `isFenced`: all but the ending is written, because another host has ended the
-   * claim.
+   * `alternative` is -1 when none of them could be taken. With `isFenced` everything was written except for the ending, because another
+   * host has ended the claim.
    */
   | { kind: "written"; alternative: number; isFenced?: true }
   /** Undefined when the row by which it was taken is gone again. */

@@ -11,12 +11,12 @@ export interface Gap {
   chains: readonly LostChain[];
 }
 
-/** A loss that is more than a counter can have gone on by meanwhile: no host takes what it cached for what there is now. */
+/** Added to the revision with each loss. The revision cannot have grown by as much, so nothing that a host has cached seems current. */
 const revisionsLost = 1_000_000;
 
 /**
- * Records that rows are missing, in one transaction with what follows: what happened since is not known, and none of it may happen
- * a second time. So turns end as interrupted, by whichever host next looks at them, and approvals of single acts lapse.
+ * Records that rows are missing, and in the same transaction what follows from that. What happened in the lost time is not known, and
+ * must not happen again: turns end as interrupted, by the host that next looks at them, and approvals of single acts lapse.
  */
 export async function storeGap(db: Kysely<Schema>, { id, at, chains }: Gap, hostId: number): Promise<void> {
   await db.transaction().execute(async (transaction) => {
@@ -36,7 +36,7 @@ export async function storeGap(db: Kysely<Schema>, { id, at, chains }: Gap, host
   });
 }
 
-/** INVARIANT: a run that goes on all the same, on whichever host, can write nothing more, because its number is none any more. */
+/** INVARIANT: each turn gets another run number, so a run that goes on, on any host, can write nothing more. */
 async function interruptTurns(transaction: Transaction<Schema>, at: string): Promise<void> {
   await transaction
     .updateTable("turns")

@@ -163,6 +163,18 @@ describe.each(databaseKinds)("a host on %s that comes to another server", (kind)
     expect(await database.db.selectFrom("replay").selectAll().execute()).toEqual([]);
   });
 
+  test("stores a loss as soon as it can, when it could not at once", async () => {
+    await lose(database, head, 3);
+    await database.db.schema.alterTable("database_gaps").renameTo("elsewhere").execute();
+    await expect(ledger.submit(claim("acme", "call-1"))).rejects.toThrow(DatabaseWentBackError);
+    const { history } = database;
+    await vi.waitFor(() => expect(history.compare()).rejects.toThrow(/database_gaps/), patience);
+    await database.db.schema.alterTable("elsewhere").renameTo("database_gaps").execute();
+    // Each call asks what the revision is, and is told of losses with that.
+    history.told(false, history.stored);
+    await vi.waitFor(async () => expect(await readOpenGaps(database.db)).toHaveLength(1), patience);
+  });
+
   test("ends every open turn as interrupted, fences its runs, and lets approvals of single acts lapse", async () => {
     const turn = {
       namespace_id: "acme",

@@ -134,6 +134,8 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
       if (isBehind) isTold = true;
       // An answer from before the last loss was stored does not know of it.
       else if (asOf === stored) isTold = false;
+      // A look that failed would otherwise be the last one, and no operator could accept a loss that is not stored.
+      if (unstored !== undefined && comparing === 0) compare().catch(() => {});
     },
     onLost: (listener) => void listeners.push(listener),
     onServer: (listener) => void serverListeners.push(listener),

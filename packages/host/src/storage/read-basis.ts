@@ -21,7 +21,7 @@ export class ReadBasis {
     return this.#state === "outdated";
   }
 
-  /** The reads count: they are confirmed, or the call comes to nothing that rests on them. */
+  /** Lets the reads count, because they were confirmed, or because nothing comes of the call that rests on them. */
   confirm(): void {
     if (this.#state === "open") this.#state = "confirmed";
   }
@@ -39,7 +39,7 @@ export class ReadBasis {
 
 const bases = new AsyncLocalStorage<ReadBasis | undefined>();
 
-/** The basis of the call that runs now, as long as it is not confirmed; undefined for a call that asks before it reads. */
+/** The basis of the running call, until it is confirmed; undefined for a call that asks before it reads. */
 export function currentBasis(): ReadBasis | undefined {
   const basis = bases.getStore();
   return basis?.isOpen === true || basis?.isOutdated === true ? basis : undefined;

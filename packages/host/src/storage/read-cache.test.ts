@@ -3,9 +3,14 @@ import { createReadCache } from "./read-cache.ts";
 import type { Revisions } from "./revisions.ts";
 
 /** Revisions that the test turns by hand. */
-function turning(): Pick<Revisions, "current" | "assumed"> & { turn(by?: number): void; fail(error: Error): void } {
+function turning(): Pick<Revisions, "current" | "assumed"> & {
+  era: number;
+  turn(by?: number): void;
+  fail(error: Error): void;
+} {
   let [revision, error] = [0, undefined as Error | undefined];
   return {
+    era: 1,
     turn: (by = 1) => void (revision += by),
     fail: (cause) => void (error = cause),
     current: () => (error === undefined ? Promise.resolve(revision) : Promise.reject(error)),
@@ -39,6 +44,19 @@ test("a value is read once a revision", async () => {
   expect([await cache.get("key", read), await cache.get("key", read)]).toEqual([1, 1]);
   revisions.turn();
   expect([await cache.get("key", read), await cache.get("key", read)]).toEqual([2, 2]);
+});
+
+test("a value of another server is read again, also at the same revision, and one that arrives later is not stored", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  await cache.get("key", () => Promise.resolve("lost"));
+  const { read, answer } = slowRead();
+  const late = cache.get("late", read);
+  await settle();
+  revisions.era += 1;
+  answer("lost as well");
+  expect(await late).toBe("lost as well");
+  for (const key of ["key", "late"]) expect(await cache.get(key, () => Promise.resolve("there"))).toBe("there");
 });
 
 test("keys do not share values", async () => {

@@ -19,13 +19,21 @@ interface CacheEntry {
 
 /**
  * INVARIANT: a value is returned only while the revision is the one that was current before the value was read; to a call that
- * assumes a revision, only if it is that one.
+ * assumes a revision, only if it is that one. A value that was read from another server is returned no more: that server may have had
+ * what this one lost, and this one may count up to the same revision again.
  */
-export function createReadCache(revisions: Pick<Revisions, "current" | "assumed">): ReadCache {
+export function createReadCache(revisions: Pick<Revisions, "current" | "assumed" | "era">): ReadCache {
   const entries = new Map<string, CacheEntry>();
   /** Pending reads by key. Callers who need the same value share one read. */
   const reading = new Map<string, { revision: number; value: Promise<unknown> }>();
   let newest = -1;
+  let { era } = revisions;
+
+  const forget = (): void => {
+    entries.clear();
+    reading.clear();
+    ({ era } = revisions);
+  };
 
   const store = (key: string, entry: CacheEntry): void => {
     const known = entries.get(key);
@@ -35,13 +43,14 @@ export function createReadCache(revisions: Pick<Revisions, "current" | "assumed"
     entries.set(key, entry);
   };
   const begin = async <T>(key: string, revision: number, read: (before: T | undefined) => Promise<T>): Promise<T> => {
+    const { era: begunIn } = revisions;
     const value = read(entries.get(key)?.value as T | undefined);
     const mine = { revision, value };
     reading.set(key, mine);
     try {
       const found = await value;
       // A database that was restored to an older state counts on from there, and may reach the same revision again.
-      if (newest >= revision) store(key, { revision, value: found });
+      if (newest >= revision && begunIn === revisions.era) store(key, { revision, value: found });
       return found;
     } finally {
       if (reading.get(key) === mine) reading.delete(key);
@@ -49,6 +58,7 @@ export function createReadCache(revisions: Pick<Revisions, "current" | "assumed"
   };
   return {
     async get<T>(key: string, read: (before: T | undefined) => Promise<T>): Promise<T> {
+      if (revisions.era !== era) forget();
       const assumed = revisions.assumed();
       if (assumed !== undefined) {
         const cached = entries.get(key);
@@ -56,10 +66,7 @@ export function createReadCache(revisions: Pick<Revisions, "current" | "assumed"
       }
       const current = revisions.current();
       const revision = typeof current === "number" ? current : await current;
-      if (revision < newest) {
-        entries.clear();
-        reading.clear();
-      }
+      if (revision < newest || revisions.era !== era) forget();
       newest = revision;
       const known = entries.get(key);
       if (known?.revision === revision) return known.value as T;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import type { WatchedHistory } from "./history/history.ts";
 import { currentBasis } from "./read-basis.ts";
 import { createReadCache } from "./read-cache.ts";
 import { createRevisions } from "./revisions.ts";
@@ -73,6 +74,18 @@ describe("revisions on a PostgreSQL that two hosts share", () => {
     });
     expect(await confirmed).toBe("value");
     expect(statements).toEqual([]);
+  });
+
+  test("a call asks before it reads when the server is another one than the cached values are from", async () => {
+    const { database, statements } = recordStatements(await openFresh("postgres"));
+    const revisions = createRevisions(database);
+    const cache = createReadCache(revisions);
+    const read = (value: string) => cache.get("key", () => Promise.resolve(value));
+    await read("of the server before");
+    await (database.history as WatchedHistory).verify(database.db, { id: "another" });
+    statements.length = 0;
+    expect(await revisions.attempt(() => read("there"))).toBe("there");
+    expect(statements).toHaveLength(1);
   });
 
   test("a call after another host's write runs again on what is there now, whatever it came to first", async () => {

@@ -7,7 +7,9 @@ import type { Schema } from "./schema.ts";
 export interface Revisions {
   /** The revision now: a value that was read under another revision may be out of date. */
   current(): number | Promise<number>;
-  /** The revision that the running call rests on, if it does so without having asked. */
+  /** Counts the servers that the database was on, as far as this host knows. Each counts revisions for itself. */
+  readonly era: number;
+  /** The revision that the running call assumes without having asked; undefined for a call that asks. */
   assumed(): number | undefined;
   /**
    * Runs a call on the revision that was the newest one when this process last asked, so that it reads what is cached without
@@ -16,7 +18,7 @@ export interface Revisions {
    * first time must not show.
    */
   attempt<T>(act: () => Promise<T>): Promise<T>;
-  /** The newest revision. It is asked for after the caller, together with all who ask at this instant. */
+  /** The newest revision, read after this call. All callers of one tick of the event loop share a query. */
   ask(): Promise<number>;
   /** Writes in one transaction that begins a new revision: in this process at once, in others with the commit. */
   write<T>(change: (db: Transaction<Schema>) => Promise<T>): Promise<T>;
@@ -45,6 +47,7 @@ export function createRevisions({ db, read, isShared, history }: Database): Revi
     return (newest = row.value);
   };
   const ask = (): Promise<number> => (asked ??= askNow());
+  history.onServer(() => (newest = undefined));
   const askFor = async (basis: ReadBasis): Promise<number> => {
     const revision = await ask();
     basis.settle(revision);
@@ -57,6 +60,9 @@ export function createRevisions({ db, read, isShared, history }: Database): Revi
       const basis = currentBasis();
       return basis === undefined ? ask() : askFor(basis);
     },
+    get era() {
+      return history.era;
+    },
     assumed() {
       const basis = isShared ? currentBasis() : undefined;
       return basis?.isOpen === true ? basis.revision : undefined;
@@ -66,7 +72,7 @@ export function createRevisions({ db, read, isShared, history }: Database): Revi
       if (newest === undefined) return onBasis(undefined, act);
       const basis = new ReadBasis(newest);
       const [end] = await Promise.allSettled([onBasis(basis, act)]);
-      // What a call is refused for is read anew as well, unless the refusal itself was written.
+      // Also a call that was refused: unless its refusal was written, nothing has compared the revision yet.
       if (basis.isOpen) await askFor(basis).catch(() => basis.abandon());
       if (basis.isOutdated) return onBasis(undefined, act);
       if (end.status === "rejected") throw end.reason;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { columnText } from "../shared/index.ts";
 import type { StrandHead } from "../ledger/index.ts";
 import { HashSchema } from "../admin-contract/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import { advisoryLocks, type Database, type Schema } from "../storage/index.ts";
 import type { Break } from "./audit-verify.ts";
 import { signatureProblem, signRecord } from "./signed-record.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
@@ -117,10 +117,8 @@ export async function signAnchorsAnew(
 
 /** Hosts move anchors one after the other: one that moved back would look like removed rows. */
 async function lockAnchors(transaction: Transaction<Schema>): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${anchorLock}, 0)`.execute(transaction);
+  await sql`select pg_advisory_xact_lock(${advisoryLocks.anchors}, 0)`.execute(transaction);
 }
-
-const anchorLock = 7447;
 
 function parse(content: string): Anchor | undefined {
   try {

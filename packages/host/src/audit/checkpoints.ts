@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { sql } from "kysely";
 import { columnText, yieldToEventLoop } from "../shared/index.ts";
-import { type Database, findLostChains, type Gap, type LostChain } from "../storage/index.ts";
+import { advisoryLocks, type Database, findLostChains, type Gap, type LostChain } from "../storage/index.ts";
 import { errorFacts, type Log } from "../telemetry/index.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "../ledger/index.ts";
@@ -62,8 +62,6 @@ export interface CheckpointOptions {
   clock(): Date;
 }
 
-/** Hosts that share a folder take turns at its file. */
-const fileLock = 7444;
 const headsPerPage = 500;
 const copyBytes = 262_144;
 const tenantsNamed = 5;
@@ -291,7 +289,7 @@ async function measureLoss(
 async function takingTurns({ db, isShared }: CheckpointOptions["database"], work: () => Promise<void>): Promise<void> {
   if (!isShared) return work();
   await db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(${fileLock}, 0)`.execute(transaction);
+    await sql`select pg_advisory_xact_lock(${advisoryLocks.checkpointFile}, 0)`.execute(transaction);
     await work();
   });
 }

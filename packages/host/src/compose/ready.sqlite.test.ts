@@ -104,3 +104,13 @@ test("a host whose calls could not write for five seconds is not ready, and says
   vi.advanceTimersByTime(5000);
   expect(await ready()).toEqual([200, { status: "ready" }]);
 });
+
+test("a host that others cannot see is not ready, and says why", async () => {
+  let isPresent = false;
+  const { host, ready } = await wiredHost({ ...(await openFresh("sqlite")), isPresent: () => isPresent });
+  host.start();
+  const reason = "Other hosts cannot see this one, and take over what it has under way.";
+  expect(await ready()).toEqual([503, { status: "unavailable", reason }]);
+  isPresent = true;
+  expect(await ready()).toEqual([200, { status: "ready" }]);
+});

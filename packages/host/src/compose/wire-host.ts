@@ -78,6 +78,7 @@ export interface HostParts {
 /** For anyone who asks at `/ready`. */
 const lossReason =
   "The database went back: it lost rows that were acknowledged. Calls and turns are refused until an operator accepts that.";
+const absentReason = "Other hosts cannot see this one, and take over what it has under way.";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
@@ -223,6 +224,8 @@ export async function wireHost(
     await stores.losses.checkWhole().catch((cause: unknown) => {
       throw cause instanceof DatabaseWentBackError ? new UnreadyError(lossReason, { cause }) : cause;
     });
+    // The last: while the database is away or went back, that is why.
+    if (!database.isPresent()) throw new UnreadyError(absentReason);
   };
   const pages = openPages({ checkReady, log });
   const authzen = {

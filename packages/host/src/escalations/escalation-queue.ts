@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import type { EscalationRef } from "turnpike/kernel";
 import type { EscalationRecord } from "../admin-contract/index.ts";
-import { lockRevision, type Database, type Schema } from "../storage/index.ts";
+import { advisoryLocks, lockRevision, type Database, type Schema } from "../storage/index.ts";
 import { markExpired, type ExpiryOptions } from "./escalation-expiry.ts";
 import { freshId, withParties, type NewEscalation } from "./escalation-records.ts";
 import {
@@ -46,9 +46,6 @@ class NothingToAskError extends Error {
 
 /** Puts an escalation into the queue, or finds the one that waits with the same request. */
 export type OpenEscalation = (escalation: NewEscalation) => Promise<"full" | EscalationRef>;
-
-/** The advisory lock under which one actor's escalations are counted; its second half is the actor. */
-const actorLock = 7445;
 
 /** The one way into the queue, for requests of authority and for approvals of acts. */
 export function createEscalationQueue(
@@ -148,5 +145,5 @@ async function countOpen(
 /** Makes escalations of one actor come one after the other, so that each is counted. */
 async function lockActor(transaction: Transaction<Schema>, { namespace_id, requester }: Requester): Promise<void> {
   const actor = JSON.stringify([namespace_id, requester]);
-  await sql`select pg_advisory_xact_lock(${actorLock}, hashtext(${actor}))`.execute(transaction);
+  await sql`select pg_advisory_xact_lock(${advisoryLocks.escalations}, hashtext(${actor}))`.execute(transaction);
 }

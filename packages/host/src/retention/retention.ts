@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import { errorFacts, type Log } from "../telemetry/index.ts";
-import type { Database } from "../storage/index.ts";
+import { advisoryLocks, type Database } from "../storage/index.ts";
 import type { RetentionKind } from "./retention-kinds.ts";
 
 /**
@@ -42,7 +42,7 @@ class ClosingError extends Error {
 }
 
 /** The locks of the tasks of a host: one for rows that are removed by age, one for those of deleted tenants. */
-export const retentionLocks = { age: 7446, tenant: 7448 };
+export const retentionLocks = { age: advisoryLocks.retention, tenant: advisoryLocks.deletedTenants };
 const rowsAtOnce = 200;
 const hourMs = 3_600_000;
 const failed = "could not remove old rows, will retry within an hour";

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net";
+import type { Selectable } from "kysely";
 import pg from "pg";
 import { gapSeconds } from "./judge-host.ts";
+import type { Schema } from "./schema.ts";
 import { clientKeepAlive } from "./keep-alive.ts";
 
 /** What a beat tells its host. */
@@ -12,6 +14,9 @@ export interface BeatAnswer {
   isLocked: boolean;
 }
 
+/** A start of a host. A database that lost its row may have given its id to another one since. */
+export type HostIdentity = Pick<Selectable<Schema["hosts"]>, "id" | "started_at" | "epoch">;
+
 /** The connection on which a host shows that it lives. It is its own: a pool may be busy. */
 export interface HostConnection {
   /**
@@ -19,6 +24,8 @@ export interface HostConnection {
    * row, so that no other host has seen the beat.
    */
   beat(isDrained: boolean): Promise<BeatAnswer | undefined>;
+  /** Makes the row of the host again, which the database lost. Does nothing when another host has its id by now. */
+  rejoin(): Promise<void>;
   /** Takes the lock of the host. Returns false while the server holds it for a connection of this host that broke. */
   lock(): Promise<boolean>;
   /** The strand of the audit log that the host writes. */
@@ -64,10 +71,22 @@ export function destroyClient(client: pg.Client): void {
 
 /** Writes the beat of a host, and reads which versions may serve. */
 export const beatSql = `update hosts set beat_at = clock.now, beats_since = case
-    when before.beat_at > clock.now - ${gapSeconds} then coalesce(before.beats_since, clock.now) else clock.now end,
+    when abs(clock.now - before.beat_at) < ${gapSeconds} then coalesce(before.beats_since, clock.now) else clock.now end,
     drained_at = case when $2 then coalesce(before.drained_at, clock.now) end
   from hosts as before, (select extract(epoch from clock_timestamp())::double precision as now) as clock
-  where hosts.id = $1 and before.id = hosts.id returning clock.now - before.beat_at as "silentFor",
+  where hosts.id = $1 and hosts.started_at = $3 and before.id = hosts.id returning clock.now - before.beat_at as "silentFor",
     (select lowest from schema_epoch limit 1) as lowest`;
 
-export const endSql = "update hosts set ended_at = extract(epoch from clock_timestamp()) where id = $1";
+export const endSql =
+  "update hosts set ended_at = extract(epoch from clock_timestamp()) where id = $1 and started_at = $2";
+
+const rejoinSql = `insert into hosts (id, started_at, epoch) overriding system value values ($1, $2, $3) on conflict do nothing`;
+/** The next host that starts must not be given an id that is taken. */
+const skipIdsSql = `select setval(name, newest) from (select pg_get_serial_sequence('hosts', 'id') as name) as sequence,
+  (select max(id) as newest from hosts) as hosts where newest > coalesce(pg_sequence_last_value(name::regclass), 0)`;
+
+/** Makes the row of a host again. */
+export async function rejoin(client: Pick<pg.Client, "query">, { id, started_at, epoch }: HostIdentity): Promise<void> {
+  await client.query(rejoinSql, [id, started_at, epoch]);
+  await client.query(skipIdsSql);
+}

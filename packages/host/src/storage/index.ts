@@ -1,3 +1,4 @@
+export { advisoryLocks } from "./advisory-locks.ts";
 export type { Database } from "./database.ts";
 export { type DatabaseSettings, DatabaseSettingsSchema, PoolerError } from "./database-settings.ts";
 export { distinctNames } from "./distinct-names.ts";

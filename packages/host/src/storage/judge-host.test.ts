@@ -16,6 +16,8 @@ const rows: Row[] = [
   { name: "that beats and has its lock is alive", dead: false },
   { name: "is alive just before seven seconds without a beat", host: { silentFor: 6.99 }, dead: false },
   { name: "is dead at seven seconds without a beat, although its lock is held", host: { silentFor: 7 }, dead: true },
+  { name: "is alive when the clock was set back a little since it beat", host: { silentFor: -6.99 }, dead: false },
+  { name: "whose beat is from a time that is still to come is dead", host: { silentFor: -7 }, dead: true },
   { name: "that beats has three seconds without its lock", host: { isLocked: false }, unlockedFor: 3, dead: false },
   {
     name: "that beats is dead when its lock is free for longer",
@@ -55,6 +57,12 @@ const rows: Row[] = [
     name: "is not dead for a host whose own beat is late",
     host: { silentFor: 60 },
     judge: { silentFor: 3 },
+    dead: false,
+  },
+  {
+    name: "is not dead for a host whose own beat is from a time that is still to come",
+    host: { silentFor: -60 },
+    judge: { silentFor: -3 },
     dead: false,
   },
   {

@@ -1,6 +1,9 @@
 /** What the database says of a host at one instant. Times are in seconds, by the clock of the server. */
 export interface HostSigns {
-  /** How long ago it beat; null for a host of a version that does not beat. */
+  /**
+   * How long ago it beat; null for a host of a version that does not beat. Less than nothing after the clock was set back, or when
+   * another server with another clock has taken over.
+   */
   silentFor: number | null;
   /** Whether its lock is held. A server may hold the lock of a host that is paused, cut off or gone for a long time. */
   isLocked: boolean;
@@ -29,15 +32,15 @@ export const unlockedSeconds = 3;
 /**
  * Whether a host is dead. `unlockedFor` says how long the judge has seen it without its lock. INVARIANT: a host that may itself have
  * been away, with the database or without it, holds no other for dead until it has beaten for long enough: what it sees are the
- * beats of the time before.
+ * beats of the time before. A clock that was set is such a time as well: whoever lives beats by the new one within two seconds.
  */
 export function isDead(host: HostSigns | undefined, judge: JudgeSigns, unlockedFor: number): boolean {
   if (host === undefined || host.hasEnded) return true;
   if (!isSettled(judge)) return false;
-  if (host.silentFor !== null && host.silentFor >= deadSeconds) return true;
+  if (host.silentFor !== null && Math.abs(host.silentFor) >= deadSeconds) return true;
   return !host.isLocked && unlockedFor > unlockedSeconds;
 }
 
 function isSettled({ silentFor, beatsFor }: JudgeSigns): boolean {
-  return silentFor !== null && beatsFor !== null && silentFor < gapSeconds && beatsFor >= returnSeconds;
+  return silentFor !== null && beatsFor !== null && Math.abs(silentFor) < gapSeconds && beatsFor >= returnSeconds;
 }

@@ -1,25 +1,23 @@
 import { sql, type Kysely } from "kysely";
+import { advisoryLocks } from "./advisory-locks.ts";
 import { deadSeconds, isDead, type HostSigns } from "./judge-host.ts";
 import type { Schema } from "./schema.ts";
 
-/** The first half of the advisory lock that each running host holds. The second half is the host's id. */
-export const presenceLock = 7443;
-/** The first half of the lock with which a host takes a strand of the audit log. The second half is the strand. */
-export const strandLock = 7445;
 export const maxHosts = 10_000;
 
 /** For the `in` of a query: the ids of all hosts whose lock is held, which a host that is paused, cut off or gone may have for long. */
 export const lockedHosts = sql<number>`(select objid::bigint from pg_locks where locktype = 'advisory' and granted
-  and database = (select oid from pg_database where datname = current_database()) and classid = ${sql.lit(presenceLock)})`;
+  and database = (select oid from pg_database where datname = current_database()) and classid = ${sql.lit(advisoryLocks.presence)})`;
+
+/** SQL: whether the beat of a row is recent. One from a time that is still to come is not: the clock was set back since. */
+export const isRecentBeat = `abs(extract(epoch from clock_timestamp()) - beat_at) < ${deadSeconds}`;
 
 /** For the `in` of a query: the ids of all hosts that have a lease in place of a lock. */
-const leasedHosts = sql<number>`(select host_id from host_leases
-  where beat_at > extract(epoch from clock_timestamp()) - ${sql.lit(deadSeconds)})`;
+const leasedHosts = sql<number>`(select host_id from host_leases where ${sql.raw(isRecentBeat)})`;
 
 /** For the `in` of a query: the ids of all hosts that have beaten lately, and of those that hold their lock and do not beat at all. */
 export const livingHosts = sql<number>`(select seen.id from hosts as seen where seen.ended_at is null
-  and case when seen.beat_at is null then seen.id in ${lockedHosts}
-    else seen.beat_at > extract(epoch from clock_timestamp()) - ${sql.lit(deadSeconds)} end)`;
+  and case when seen.beat_at is null then seen.id in ${lockedHosts} else ${sql.raw(isRecentBeat)} end)`;
 
 /** A host that was not looked at for longer may have had its lock meanwhile. */
 const continuousMs = 3_000;

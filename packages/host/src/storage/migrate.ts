@@ -13,6 +13,7 @@ import {
   refuseTooOld,
   type OlderHost,
 } from "./schema-epoch.ts";
+import type { HostIdentity } from "./host-connection.ts";
 import type { Schema } from "./schema.ts";
 
 const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
@@ -104,9 +105,13 @@ export async function listPending(db: Kysely<Schema>, kind: Database["kind"]): P
 
 /** Gives this start of a host its id. */
 export async function registerHost(db: Kysely<Schema>): Promise<number> {
+  return (await registerStart(db)).id;
+}
+
+/** The same, with what tells this start from another one that was given the same id by a database that went back. */
+export function registerStart(db: Kysely<Schema>): Promise<HostIdentity> {
   const started = { started_at: new Date().toISOString(), epoch: ownEpoch };
-  const { id } = await db.insertInto("hosts").values(started).returning("id").executeTakeFirstOrThrow();
-  return id;
+  return db.insertInto("hosts").values(started).returning(["id", "started_at", "epoch"]).executeTakeFirstOrThrow();
 }
 
 /** The table has the name and the columns that earlier versions gave it. */

@@ -4,7 +4,10 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { newLocation, openHost, tenAtOnce } from "../../test/databases.ts";
 import { patience } from "../../test/host-calls.ts";
 import { startPgBouncer } from "../../test/pgbouncer.ts";
+import { startOwnPostgres } from "../../test/postgres-server.ts";
+import { openHostLease } from "./host-lease.ts";
 import { inspectDatabase } from "./inspect-database.ts";
+import { registerStart } from "./migrate.ts";
 import { openDatabase } from "./open-database.ts";
 
 const count = { sql: "update revision set value = value + 1 where id = $1", rows: [[1]] };
@@ -141,15 +144,31 @@ describe("a pooler in transaction mode", () => {
     const returned = vi.fn<() => void>();
     late.onReturn(returned);
     const { db } = await openHost(database.directUrl);
-    const expire = () => db.updateTable("host_leases").set({ beat_at: 0 }).execute();
-    await expire();
+    const expire = (beat_at: number) => db.updateTable("host_leases").set({ beat_at }).execute();
+    await expire(0);
     await vi.waitFor(() => expect(returned).toHaveBeenCalledOnce(), patience);
-    await expire();
+    // The clock of the server was set back since.
+    await expire(4e9);
     const next = await openHost(database);
     await vi.waitFor(() => expect(returned).toHaveBeenCalledTimes(2), patience);
     expect(new Set([late.strand, next.strand, 1]).size).toBe(3);
     expect(await next.isAlive(late.hostId)).toBe(true);
   });
+});
+
+test("the beat of a host behind a pooler in transaction mode says when the server is another one, although its connection lasts", async () => {
+  const server = await startOwnPostgres();
+  onTestFinished(() => server.stop());
+  const { url, directUrl } = await behindPooler(server.location);
+  const database = await openDatabase(directUrl);
+  const host = await registerStart(database.db);
+  await database.close();
+  const lease = await openHostLease(url, host, () => Promise.resolve());
+  onTestFinished(() => lease.destroy());
+  expect(await lease.beat(false)).toMatchObject({ silentFor: null });
+  expect(await lease.beat(false)).toMatchObject({ silentFor: expect.any(Number) as number });
+  await server.order("save");
+  await expect(lease.beat(false)).rejects.toThrow("Another server answers by now.");
 });
 
 describe("the address for migrations", () => {

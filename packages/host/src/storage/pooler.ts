@@ -1,11 +1,10 @@
 import { randomInt } from "node:crypto";
 import pg from "pg";
 import { serverOf } from "../shared/index.ts";
+import { advisoryLocks } from "./advisory-locks.ts";
 import { PoolerError, type ServerSettings } from "./database-settings.ts";
 import { patience } from "./postgres-sessions.ts";
 
-/** The first half of a lock that only shows whose session is whose. The second half is drawn. */
-const probeLock = 7461;
 /** A pooler that gives its connections out in turn may give the same one twice, but not three times. */
 const rounds = 2;
 /** A database may have time limits that are shorter than these few statements take. What else is set here would be lent to others. */
@@ -46,15 +45,15 @@ async function lendsTransactions(one: pg.Client, other: pg.Client): Promise<bool
   const key = randomInt(2 ** 31);
   const pid = await firstRow(
     one,
-    `${begin}; select pg_backend_pid() as found, pg_advisory_lock(${probeLock}, ${key}); commit`,
+    `${begin}; select pg_backend_pid() as found, pg_advisory_lock(${advisoryLocks.probe}, ${key}); commit`,
   );
   for (let round = 0; round < rounds; round += 1) {
     if ((await firstRow(other, `${begin}; select pg_backend_pid() as found`)) === pid) {
       // The lock is of no more use, and would be there for as long as the pooler has the connection.
-      await other.query(`select pg_advisory_unlock(${probeLock}, ${key})`);
+      await other.query(`select pg_advisory_unlock(${advisoryLocks.probe}, ${key})`);
       return true;
     }
-    const held = `select count(*)::integer as found from pg_locks where locktype = 'advisory' and classid = ${probeLock}
+    const held = `select count(*)::integer as found from pg_locks where locktype = 'advisory' and classid = ${advisoryLocks.probe}
       and objid = ${key} and pid = ${pid} and pid = pg_backend_pid()`;
     if ((await firstRow(one, `${begin}; ${held}; commit`)) === 0) return true;
     await other.query("rollback");
@@ -66,8 +65,8 @@ async function lendsTransactions(one: pg.Client, other: pg.Client): Promise<bool
 async function requireSameDatabase(url: string, directUrl: string): Promise<void> {
   const isSame = await withClients([url, directUrl], async (pooled, direct) => {
     const key = randomInt(2 ** 31);
-    await firstRow(direct, `${begin}; select 1 as found, pg_advisory_lock(${probeLock}, ${key}); commit`);
-    const held = `select count(*)::integer as found from pg_locks where locktype = 'advisory' and classid = ${probeLock}
+    await firstRow(direct, `${begin}; select 1 as found, pg_advisory_lock(${advisoryLocks.probe}, ${key}); commit`);
+    const held = `select count(*)::integer as found from pg_locks where locktype = 'advisory' and classid = ${advisoryLocks.probe}
       and objid = ${key} and database = (select oid from pg_database where datname = current_database())`;
     return (await firstRow(pooled, `${begin}; ${held}; commit`)) === 1;
   });

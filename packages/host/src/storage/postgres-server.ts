@@ -15,13 +15,16 @@ class StandbyError extends Error {
   }
 }
 
+/** SQL: when the server was started, which tells servers apart. */
+export const serverStart = "extract(epoch from pg_postmaster_start_time())::text";
+
 /**
  * Says which server is behind a connection. Throws for a standby: what it lacks may still come. INVARIANT: a standby that is promoted
  * was never taken for a server before, so its time of start is as new to a host as that of a server that was started after a crash.
  */
 export async function readServer(client: Client): Promise<string> {
   const { rows } = await client.query<{ standby: boolean; started: string }>(
-    "select pg_is_in_recovery() as standby, extract(epoch from pg_postmaster_start_time())::text as started",
+    `select pg_is_in_recovery() as standby, ${serverStart} as started`,
   );
   const [row] = rows;
   if (row === undefined || row.standby) throw new StandbyError();

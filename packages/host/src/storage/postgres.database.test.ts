@@ -11,6 +11,7 @@ import { replayStoreOf } from "../../test/single-stores.ts";
 import type { Database } from "./database.ts";
 import { freePages } from "./free-pages.ts";
 import { lockedHosts } from "./living-hosts.ts";
+import { registerHost } from "./migrate.ts";
 import { openDatabase } from "./open-database.ts";
 
 test("hosts that run see each other alive; a host that never was is not", async () => {
@@ -71,6 +72,40 @@ test("a host that was away holds no other for dead before it has beaten for a wh
   await there.db.updateTable("hosts").set({ beat_at: 1, beats_since: 1 }).execute();
   expect(await here.isAlive(there.hostId)).toBe(true);
   await resume();
+});
+
+test("hosts outlive that the clock of their server is set back, and those that died before are dead all the same", async () => {
+  const [here, there] = await openPair();
+  const dead = await registerHost(here.db);
+  const ahead = sql<number>`extract(epoch from clock_timestamp()) + 3600`;
+  await here.db.updateTable("hosts").set({ beat_at: ahead, beats_since: ahead }).execute();
+  const judge = here.db.selectFrom("hosts").select("id").where("id", "=", here.hostId);
+  const knowing = judge.where(sql<boolean>`beats_since <= extract(epoch from clock_timestamp())`);
+  await vi.waitFor(async () => expect(await knowing.execute()).toHaveLength(1), patience);
+  expect(await here.isAlive(there.hostId)).toBe(true);
+  await settle(here);
+  expect(await diesOut(here, dead)).toBe(true);
+  await vi.waitFor(async () => expect(await here.isAlive(there.hostId)).toBe(true), patience);
+});
+
+test("a host whose row the database lost makes it again, and no other host is given its id", async () => {
+  const [here, there] = await openPair();
+  const { db } = here;
+  await db.deleteFrom("hosts").where("id", "=", there.hostId).execute();
+  await sql`select setval(pg_get_serial_sequence('hosts', 'id'), ${here.hostId})`.execute(db);
+  expect(await here.isAlive(there.hostId)).toBe(false);
+  await vi.waitFor(async () => expect(await here.isAlive(there.hostId)).toBe(true), patience);
+  expect(await registerHost(db)).toBe(there.hostId + 1);
+});
+
+test("a host whose id the database has given to another one is not present any more, and does not beat for it", async () => {
+  const [here, there] = await openPair();
+  const isOther = here.db.updateTable("hosts").where("id", "=", there.hostId);
+  await isOther.set({ started_at: "2026-01-01T00:00:00.000Z", beat_at: 1 }).execute();
+  await vi.waitFor(() => expect(there.isPresent()).toBe(false), patience);
+  await there.close();
+  const row = here.db.selectFrom("hosts").select(["beat_at", "ended_at"]).where("id", "=", there.hostId);
+  expect(await row.execute()).toEqual([{ beat_at: 1, ended_at: null }]);
 });
 
 test("a host knows by its clocks that others may hold it for dead, until a beat is answered", async () => {

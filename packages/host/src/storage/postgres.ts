@@ -3,11 +3,12 @@ import pg from "pg";
 import type { Database } from "./database.ts";
 import type { ServerSettings } from "./database-settings.ts";
 import { createHistory } from "./history/history.ts";
+import type { HostIdentity } from "./host-connection.ts";
 import { openHostLease } from "./host-lease.ts";
 import { openHostLocks } from "./host-locks.ts";
 import { clientKeepAlive } from "./keep-alive.ts";
 import { createHostWatch } from "./living-hosts.ts";
-import { migrate, ownEpoch, registerHost } from "./migrate.ts";
+import { migrate, ownEpoch, registerStart } from "./migrate.ts";
 import { checkPooler } from "./pooler.ts";
 import { openPool, type Verify } from "./postgres-pool.ts";
 import { kyselyOn, readServer, readTimeline } from "./postgres-server.ts";
@@ -22,9 +23,9 @@ export async function openPostgres(server: ServerSettings, log?: Logger): Promis
   await checkPooler(server);
   await migrateServer(directUrl, log);
   const mode = sessions[pooler];
-  let hostId = 0;
+  let host: HostIdentity = { id: 0, started_at: "", epoch: null };
   const history = createHistory({
-    hostId: () => hostId,
+    hostId: () => host.id,
     connect: (work) => db.connection().execute(work),
   });
   const verify: Verify = async (client) => {
@@ -35,9 +36,10 @@ export async function openPostgres(server: ServerSettings, log?: Logger): Promis
   const settings = log && { log };
   const db = new Kysely<Schema>({ dialect: postgresDialect(pool, mode), ...settings });
   const reporting = new Kysely<Schema>({ dialect: postgresDialect(reportPool, mode), ...settings });
-  hostId = await registerHost(db);
+  host = await registerStart(db);
+  const hostId = host.id;
   const openHost = pooler === "session" ? openHostLocks : openHostLease;
-  const presence = await showPresence(() => openHost(url, hostId, verify));
+  const presence = await showPresence(() => openHost(url, host, verify));
   const close = async (): Promise<void> => {
     await presence.end();
     // Kysely does not close a pool that was never used.

@@ -40,11 +40,11 @@ export async function showPresence(connect: () => Promise<HostConnection>): Prom
   const beat = async (connection: HostConnection): Promise<void> => {
     const sentAt = readClocks();
     const answer = await connection.beat(isDrained());
-    // Nothing took the beat, so no other host has seen it.
-    if (answer === undefined) return;
+    // Nothing took the beat, so no other host has seen it. The next one counts, unless another host has the id of this one by now.
+    if (answer === undefined) return connection.rejoin();
     lowest = answer.lowest ?? 0;
     // A lease that is void may have been another host's meanwhile.
-    const wasAway = (answer.silentFor ?? 0) >= deadSeconds || (isLocked && !answer.isLocked);
+    const wasAway = Math.abs(answer.silentFor ?? 0) >= deadSeconds || (isLocked && !answer.isLocked);
     isLocked = answer.isLocked || (await connection.lock());
     const isBack = wasAway || (isLocked && unlockedAt !== undefined);
     beatAt = sentAt;

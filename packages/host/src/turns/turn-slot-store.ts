@@ -1,11 +1,9 @@
 import { sql, type Transaction } from "kysely";
 import { columnText } from "../shared/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import { advisoryLocks, type Database, type Schema } from "../storage/index.ts";
 import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type TurnSlots } from "./turn-slots.ts";
 
-/** The advisory lock under which turns are admitted, one host after the other. */
-const admissionLock = 7444;
 const repairMs = 1000;
 const pollMs = 1000;
 
@@ -131,7 +129,7 @@ function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
 async function lock(transaction: Transaction<Schema>): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true),
     set_config('idle_in_transaction_session_timeout', '5s', true)`.execute(transaction);
-  await sql`select pg_advisory_xact_lock(${admissionLock}, 0)`.execute(transaction);
+  await sql`select pg_advisory_xact_lock(${advisoryLocks.admission}, 0)`.execute(transaction);
 }
 
 /** Which turns of a batch were refused by which limit, and whether other hosts have rows as well. */

@@ -30,7 +30,7 @@ export interface Database {
   isAlive(hostId: number): Promise<boolean>;
   /** False once other hosts may hold this one for dead. True where there is no other. */
   isPresent(): boolean;
-  /** Whether a newer version has changed the database so that this host may not serve it: it finishes what is under way, as long as it is so. */
+  /** Whether a newer version changed the database so that this host may not serve it. While that is so, it only finishes what is under way. */
   isTooOld(): boolean;
   /** Says to hosts of newer versions whether this one has anything under way. */
   showDrained(isDrained: () => boolean): void;

@@ -13,7 +13,7 @@ export function createAbsentHostRemoval({ db, hostId, isAlive }: Database): () =
       // The statement looks again: a host that is back puts its slots back, and they must stay.
       const own = db.deleteFrom("running_turns").where("host_id", "=", id).where("host_id", "not in", livingHosts);
       if (isGone) await own.execute();
-      // One that has lost its lock alone is seen for some seconds more.
+      // A host that beats and has only lost its lock keeps its slots for some seconds more.
       areLeft ||= !isGone || (await hasSlots(db, id));
     }
     return areLeft;

@@ -3,7 +3,7 @@ import { TurnPause } from "turnpike/runtime";
 import type { Database } from "../storage/index.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
 
-/** What a host does whose version is too old for its database, for as long as it is. */
+/** What a host does while its version is too old for its database. */
 export interface OutdatedHost {
   /** The same api, which begins none of these operations meanwhile. */
   refuseNew<Name extends keyof ServiceApi>(api: ServiceApi, names: readonly Name[]): ServiceApi;
@@ -16,7 +16,7 @@ export interface OutdatedHost {
 export interface OutdatedHostOptions {
   database: Pick<Database, "isTooOld" | "showDrained">;
   journal: Pick<TurnJournalStore, "letGo" | "resume" | "stopAll">;
-  /** Called when the host has become too old, and when it is so no more. */
+  /** Called when the host has become too old, and when it may serve again. */
   onChange(isTooOld: boolean): void;
   onError(error: unknown): void;
 }
@@ -30,8 +30,8 @@ export const outdatedReason =
   "A newer version of Turnpike serves the database. This host finishes what it does, and begins nothing.";
 
 /**
- * Lets a host leave the database to a newer version: calls that run are finished and stored, turns that go on without their caller are let go
- * between two of their entries, and nothing new begins. It is a state: what ends it is that the database says otherwise.
+ * Makes a host leave the database to a newer version: it finishes and stores the calls that run, lets asynchronous turns go between two of
+ * their entries, and begins nothing new. It serves again when the database says that it may.
  */
 export function createOutdatedHost({ database, journal, onChange, onError }: OutdatedHostOptions): OutdatedHost {
   const running = new Set<object>();

@@ -67,7 +67,7 @@ export interface TurnJournalStore extends TurnJournal, TurnCounts {
   cancelled(): Promise<TurnId[]>;
   /** Makes the runs of this process stop before their next call or step, and ends every `follow`, because the host stops soon. */
   pauseAll(): void;
-  /** Makes asynchronous runs stop in the same way, and leaves those that did to other hosts; until `resume`. To be called again and again. */
+  /** Makes asynchronous runs stop in the same way, and leaves those that have stopped to other hosts. It has to be called often, until `resume`. */
   letGo(): Promise<void>;
   /** Lets turns that this host takes from now on run again. */
   resume(): void;
@@ -233,7 +233,7 @@ export function createTurnJournal(
       if (unstored !== undefined)
         return (await retryQueue.written(unstored.id, database.isPresent)) && !fenced.has(unstored);
       if (!isUnwritten(result)) return true;
-      // The run could not write any more, so this is not how the turn ends, unless it was refused or ended by this after all.
+      // The run could not write any more, so the turn ends in another way, unless this result was stored after all or the turn was refused.
       const row = await reader.byTakenKey({ namespaceId, actor, executionId }).catch(() => null);
       if (row === null) return false;
       if (row === undefined || row.is_refused === 1) return true;

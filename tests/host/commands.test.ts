@@ -713,7 +713,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "DENIED (approval_required): agent:assistant, create files/notes/todo.md of human:alice, on grants of human:alice, for support",
         "",
         "GRANT    FROM         FAILED             BECAUSE",
-        "guarded  human:alice  approval_required  each act under it needs approval: create,read files/notes/** (needs approval)",
+        "guarded  human:alice  approval_required  A person has to approve exactly this act: create,read files/notes/** (needs approval).",
         "",
         "Each such act waits for a person's approval. This lists what waits:",
         "  turnpike escalation list --url http://host --tenant guarded",
@@ -952,15 +952,15 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         verdict,
         "",
         "GRANT        FROM         FAILED         BECAUSE",
-        "a-namespace  human:alice  namespace      it covers read mail/**",
-        "b-owner      human:alice  owner          it covers read files/** of human:bob",
-        "c-action     human:alice  action         it covers list,stat files/private/**",
-        "d-path       human:alice  path           it covers read files/private",
-        "e-later      human:alice  not-issued     it is issued 2999-01-01T00:00:00Z",
-        "f-not-yet    human:alice  not-yet-valid  from 2999-01-01T00:00:00Z",
-        "g-expired    human:alice  expired        until 2026-01-02T00:00:00Z",
-        "h-revoked    human:alice  revoked        it was revoked 2026-01-03T00:00:00Z",
-        "i-purpose    human:alice  purpose        for billing",
+        "a-namespace  human:alice  namespace      It is about mail, not about files.",
+        "b-owner      human:alice  owner          It is about what is human:bob's, not human:alice's.",
+        "c-action     human:alice  action         There it allows to list and stat, not to read.",
+        "d-path       human:alice  path           It covers read files/private, and files/private/diary.md lies outside of that.",
+        "e-later      human:alice  not-issued     It is issued only at 2999-01-01T00:00:00Z.",
+        "f-not-yet    human:alice  not-yet-valid  It begins only at 2999-01-01T00:00:00Z.",
+        "g-expired    human:alice  expired        It ended at 2026-01-02T00:00:00Z.",
+        "h-revoked    human:alice  revoked        It was revoked at 2026-01-03T00:00:00Z.",
+        "i-purpose    human:alice  purpose        It is for billing alone, not for support.",
         "",
         ...suggestion,
       ),
@@ -981,7 +981,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     await issue("allows", {});
     const { stdout } = await prints(explain);
     expect(stdout).toMatch(/^ALLOWED \(allowed\): agent:assistant, read files\/private\/diary\.md of human:alice, /);
-    expect(stdout).toContain("\nallows       human:alice  nothing: it allows this");
+    expect(stdout).toContain("\nallows       human:alice  -              It allows this.");
     expect(stdout).not.toContain("This would allow");
   });
 
@@ -1024,11 +1024,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const [spent, broken] = await Promise.all([prints(why), prints([...why, ...words`--authority human:bob`])]);
     expect(spent.stdout).toMatch(/^DENIED \(grant_exhausted\): /);
     expect(spent.stdout).toContain(
-      "\nGRANT  FROM         FAILED           BECAUSE\nonce   human:alice  grant_exhausted  1 use\n",
+      "\nGRANT  FROM         FAILED           BECAUSE\nonce   human:alice  grant_exhausted  It has been used as often as it may be: 1 use.\n",
     );
     expect(broken.stdout).toMatch(/^DENIED \(delegation_chain_invalid\): /);
     expect(broken.stdout).toContain(
-      "\nGRANT  FROM       FAILED                    BECAUSE\nleaf   human:bob  delegation_chain_invalid  parent_inactive\n",
+      "\nGRANT  FROM       FAILED                    BECAUSE\nleaf   human:bob  delegation_chain_invalid  Something above it no longer holds: parent_inactive.\n",
     );
     expect(broken.stdout).not.toContain("grant create");
   });
@@ -1057,7 +1057,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
           `In the audit log ${sometime}: files.read no_matching_grant`,
           "",
           "GRANT  FROM         FAILED  BECAUSE",
-          "notes  human:alice  path    it covers read files/notes/**",
+          "notes  human:alice  path    It covers read files/notes/**, and files/private/a.md lies outside of that.",
           "",
           "This would allow exactly this and nothing more:",
           "  turnpike grant create --url http://host --tenant traced --to agent:assistant --from human:alice " +
@@ -1072,7 +1072,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       const { code, stdout } = await prints(words`why --tenant unseen --trace ${traceOf(denied)}`);
       expect(code).toBe(0);
       expect(stdout).toMatch(/^DENIED \(tool_unavailable\): agent:assistant/);
-      expect(stdout).toMatch(/\nnotes +human:alice +action +it covers read files\/notes\/\*\*\n/);
+      expect(stdout).toMatch(/\nnotes +human:alice +action +It covers read files\/notes\/\*\*\.\n/);
     });
 
     test("says the command that switches on a namespace that is off", async () => {

@@ -1,4 +1,4 @@
-import type { Act, Capability, Constraints, JsonObject } from "turnpike/contracts";
+import type { Act, Capability, Constraints, Grant, JsonObject } from "turnpike/contracts";
 
 const alice = { kind: "human", userId: "alice" } as const;
 const notes = { namespace: "files", path: ["notes"] };
@@ -300,3 +300,104 @@ export const closedCases = [
   { closed: { reason: "turn_cancelled" }, text: "its turn was cancelled" },
   { closed: { reason: "turn_ended" }, text: "its turn has ended" },
 ] as const;
+
+interface ConsideredCase {
+  /** The first condition that a grant failed; undefined when it failed none. */
+  failed: string | undefined;
+  /** What the grant differs in from one of Alice to read and list `files/notes`. */
+  terms?: Partial<Grant>;
+  rule?: string;
+  shown: string;
+}
+
+const mayRead: Capability = { resource: notes, actions: ["read", "list"], scope: "descendants" };
+const sendsMail: Capability = { resource: { namespace: "mail", path: [] }, actions: ["send"], scope: "exact" };
+
+/** Why a grant did not carry Alice's agent's writing of her `files/private/diary.md`, for `support`. */
+export const consideredCases: readonly ConsideredCase[] = [
+  { failed: "not-issued", shown: "It is issued only at 2026-01-01T12:00:00Z." },
+  {
+    failed: "not-yet-valid",
+    terms: { constraints: { notBefore: "2026-02-01T00:00:00Z" } },
+    shown: "It begins only at 2026-02-01T00:00:00Z.",
+  },
+  {
+    failed: "expired",
+    terms: { constraints: { expiresAt: "2026-02-01T00:00:00Z" } },
+    shown: "It ended at 2026-02-01T00:00:00Z.",
+  },
+  { failed: "revoked", shown: "It was revoked." },
+  {
+    failed: "revoked",
+    terms: { revokedAt: "2026-01-03T00:00:00Z" },
+    shown: "It was revoked at 2026-01-03T00:00:00Z.",
+  },
+  {
+    failed: "purpose",
+    terms: { constraints: { purposes: ["billing", "sales"] } },
+    shown: "It is for billing or sales alone, not for support.",
+  },
+  {
+    failed: "purpose",
+    terms: { constraints: { purposes: ["billing alone, not for tests"] } },
+    shown: 'It is for "billing alone, not for tests" alone, not for support.',
+  },
+  { failed: "namespace", terms: { capabilities: [sendsMail, sendsMail] }, shown: "It is about mail, not about files." },
+  {
+    failed: "owner",
+    terms: {
+      capabilities: [sendsMail, { ...mayRead, resource: { ...notes, owner: { kind: "human", userId: "bob" } } }],
+    },
+    shown: "It is about what is human:bob's, not human:alice's.",
+  },
+  {
+    failed: "action",
+    terms: { capabilities: [mayRead, { ...mayRead, actions: ["list", "stat"] }, sendsMail] },
+    shown: "There it allows to read, list and stat, not to write.",
+  },
+  {
+    failed: "path",
+    terms: { capabilities: [mayRead, sendsMail] },
+    shown: "It covers read,list files/notes/**, and files/private/diary.md lies outside of that.",
+  },
+  {
+    failed: "not-admitted",
+    shown: "It was not there when the turn began, and a turn never gains what came later.",
+  },
+  { failed: "delegation_chain_invalid", shown: "Something above it no longer holds." },
+  {
+    failed: "delegation_chain_invalid",
+    rule: "parent_inactive",
+    shown: "Something above it no longer holds: parent_inactive.",
+  },
+  { failed: "delegation_chain_unverified", shown: "The grants above it could not be read." },
+  { failed: "host_policy_denied", shown: "The policy of this host says no." },
+  { failed: "host_policy_unavailable", shown: "The policy of this host gave no answer." },
+  { failed: "grant_exhausted", shown: "It has been used as often as it may be." },
+  {
+    failed: "grant_exhausted",
+    terms: { constraints: { maxUses: 2, delegationDepth: 1 } },
+    shown: "It has been used as often as it may be: 2 uses.",
+  },
+  { failed: "usage_store_unavailable", shown: "Its uses could not be counted." },
+  {
+    failed: "approval_required",
+    terms: { capabilities: [sendsMail, { ...mayRead, approval: "each" }] },
+    shown: "A person has to approve exactly this act: read,list files/notes/** (needs approval).",
+  },
+  {
+    failed: "approval_denied",
+    terms: { capabilities: [{ ...mayRead, approval: "each" }] },
+    shown: "A person denied this act: read,list files/notes/** (needs approval).",
+  },
+  {
+    failed: "approval_expired",
+    terms: { capabilities: [{ ...mayRead, approval: "each" }] },
+    shown: "This act was not approved in time: read,list files/notes/** (needs approval).",
+  },
+  { failed: "permit_store_unavailable", shown: "What people said about this act could not be read." },
+  { failed: "something_new", shown: "The host says: something_new." },
+  { failed: "constructor", shown: "The host says: constructor." },
+  { failed: undefined, shown: "It was not needed." },
+  { failed: undefined, terms: { id: "it" }, shown: "It allows this." },
+];

@@ -6,8 +6,10 @@ export {
   capabilityText,
   decidedText,
   grantText,
+  listText,
   needsApproval,
   parsePrincipalText as principalOf,
+  partiesNote,
   partiesText,
   principalText,
   requestText,
@@ -33,10 +35,4 @@ export function isolatedText(text: string): string {
 /** A number with the word for what is counted. */
 export function count(number: number, what: string): string {
   return `${number.toLocaleString()} ${what}${number === 1 ? "" : "s"}`;
-}
-
-/** `a`, `a and b`, `a, b and c`. */
-export function listText(words: readonly string[], last = "and"): string {
-  if (words.length < 2) return words.join("");
-  return `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }

@@ -3,11 +3,11 @@ import {
   actText,
   capabilityText,
   constraintsText,
-  droppedText,
+  droppedTexts,
   grantText,
   nameText,
   closedText,
-  partiesText,
+  partiesNote,
   requestText,
   visibleText,
   wantsText,
@@ -50,8 +50,10 @@ export function approvedText(answer: AdminOutput<"approveEscalation">): string {
 /** The same without them. */
 export function becameText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
   const { status, requester, approval, permitExpiresAt = "it expires" } = escalation;
-  if (status === "pending")
-    return ["Your approval is recorded. One more person has to approve, too.", ...droppedTexts(escalation)].join("\n");
+  if (status === "pending") {
+    const dropped = droppedTexts(escalation).map((text) => visibleText(text));
+    return ["Your approval is recorded. One more person has to approve, too.", ...dropped].join("\n");
+  }
   const who = `Approved. ${whoText(requester)} may`;
   if (grant !== undefined)
     return visibleText(`${who} ${grantText(grant)}, ${constraintsText(grant.constraints)} (${nameText(grant.id)}).`);
@@ -85,14 +87,14 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
 export function requestedText({ escalation, grant }: ShownEscalation, isFull: boolean): string {
   const { requester, approval, requestedAuthority, reason } = escalation;
   const say = (text: string): string => sentence(text, isFull);
-  const parties = partiesText(escalation);
+  const parties = partiesNote(escalation);
   const wants = approval === undefined && requestedAuthority !== undefined ? "be allowed to " : "";
   const parts = [
     [
       say(`${whoText(requester)} wants to ${wants}${wantsText(escalation)}`),
       say(termsText(escalation)),
       say(`Because: ${reason}`),
-      ...(parties === "" ? [] : [say(`It was ${parties}, who cannot answer it.`)]),
+      ...(parties === "" ? [] : [say(parties)]),
     ].join("\n"),
     ...(approval === undefined ? [] : [argumentPart(approval.act, isFull)]),
     ...(approval === undefined ? [] : [say(`It needs ${requestText(approval.request)}.`)]),
@@ -134,11 +136,6 @@ function withdrawnText({ withdrawal }: EscalationRecord): string {
   return `${at} by ${whoText(by)}${reason === undefined ? "." : `: ${reason}`}`;
 }
 
-/** The approvals that no longer count. */
-function droppedTexts({ dropped = [] }: EscalationRecord): string[] {
-  return dropped.map((approval) => visibleText(droppedText(approval)));
-}
-
 type Approval = NonNullable<EscalationRecord["approval"]>;
 
 function argumentPart(act: Approval["act"], isFull: boolean): string {
@@ -165,8 +162,9 @@ function grantPart({ id, issuer, capabilities, constraints, revokedAt }: Grant, 
 function approvalsText({ escalation, approvalsNeeded }: ShownEscalation): string {
   const { approvals = [] } = escalation;
   const needed = approvalsNeeded === 1 ? "One person has to approve." : `${approvalsNeeded} people have to approve.`;
-  const given = approvals.map(({ by, at }) => visibleText(`${whoText(by)} approved ${at}.`));
-  return [needed, ...(given.length === 0 ? ["No one has so far."] : given), ...droppedTexts(escalation)].join(" ");
+  const given = approvals.map(({ by, at }) => `${whoText(by)} approved ${at}.`);
+  const said = [...(given.length === 0 ? ["No one has so far."] : given), ...droppedTexts(escalation)];
+  return [needed, ...said.map((text) => visibleText(text))].join(" ");
 }
 
 /** The last events of the turn that asked. */

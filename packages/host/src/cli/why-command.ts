@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
+import type { AuditEvent, PrincipalRef } from "turnpike/contracts";
 import type { AdminExplanation } from "../admin-contract/index.ts";
 import { ConfigError } from "../shared/index.ts";
 import {
-  constraintsText,
-  grantText,
-  nameText,
-  principalText,
+  consideredText,
   decidedText,
+  nameText,
+  needsApproval,
+  principalText,
   resourceText,
   whoText,
 } from "../display/index.ts";
@@ -78,11 +78,11 @@ function inputOf(flags: WhyFlags): Record<string, unknown> {
 }
 
 function explanationText(explanation: AdminExplanation, flags: WhyFlags): string {
-  const { decision, grants, recorded, suggestion, obstacle } = explanation;
+  const { grants, recorded, suggestion, obstacle } = explanation;
   const parts = [
     verdictLine(explanation, flags),
     ...(recorded === undefined ? [] : [recordedLine(explanation, recorded, flags)]),
-    grants.length === 0 ? noGrants(explanation) : renderTable(consideredColumns(decision), grants),
+    grants.length === 0 ? noGrants(explanation) : renderTable(consideredColumns(explanation), grants),
     ...(suggestion === undefined
       ? []
       : [`This would allow exactly this and nothing more:\n  ${suggestedCommand(suggestion, flags)}`]),
@@ -92,22 +92,19 @@ function explanationText(explanation: AdminExplanation, flags: WhyFlags): string
   return parts.join("\n\n");
 }
 
-type Decision = AdminExplanation["decision"];
-
-function consideredColumns({ matchedGrantId }: Decision): Column<AdminExplanation["grants"][number]>[] {
-  const failedText = (id: string): string => (matchedGrantId === id ? "nothing: it allows this" : "not needed");
+function consideredColumns(explanation: AdminExplanation): Column<AdminExplanation["grants"][number]>[] {
   return [
     { heading: "GRANT", value: ({ grant }) => grant.id },
     { heading: "FROM", value: ({ grant }) => principalText(grant.issuer), shrinks: 1 },
-    { heading: "FAILED", value: ({ grant, failed }) => failed ?? failedText(grant.id), shrinks: 1 },
-    { heading: "BECAUSE", value: ({ grant, failed, rule }) => rule ?? conditionText(grant, failed), shrinks: 2 },
+    { heading: "FAILED", value: ({ failed = "-" }) => failed, shrinks: 1 },
+    { heading: "BECAUSE", value: (considered) => consideredText(considered, explanation), shrinks: 2 },
   ];
 }
 
 /** What needs approval needs no other grant: a person has to answer the escalation that waits. */
 function approvalAdvice({ decision, grants, recorded, access }: AdminExplanation, flags: OperatorFlags): string[] {
   const carrier = grants.find(({ grant }) => decision.allowed && grant.id === decision.matchedGrantId)?.grant;
-  const isByYes = carrier !== undefined && guardedText(carrier.capabilities) !== "";
+  const isByYes = carrier !== undefined && needsApproval(carrier);
   if (decision.allowed && !isByYes) return [];
   // An explanation has no arguments. Only the audit log knows what became of exactly that act.
   const reason = [recorded?.reason, decision.reasonCode].find(isApprovalReason);
@@ -173,38 +170,6 @@ function noGrants({ request, access }: AdminExplanation): string {
   if (request === undefined) return "The act itself was never decided.";
   const [holder, issuer] = [principalText(access.actor), principalText(access.authority)];
   return oneLine(`${holder} holds no grant of ${issuer} in ${access.namespaceId}.`);
-}
-
-/** The terms of the grant that made it fail this condition. */
-function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant, failed: string | undefined): string {
-  switch (failed) {
-    case undefined:
-      return "";
-    case "namespace":
-    case "owner":
-    case "action":
-    case "path":
-      return `it covers ${grantText({ capabilities })}`;
-    case "approval_required":
-      return `each act under it needs approval: ${guardedText(capabilities)}`;
-    case "approval_denied":
-      return `this act was denied: ${guardedText(capabilities)}`;
-    case "approval_expired":
-      return `no answer came in time: ${guardedText(capabilities)}`;
-    case "permit_store_unavailable":
-      return "what people said about it cannot be read right now";
-    case "revoked":
-      return `it was revoked ${revokedAt ?? ""}`.trimEnd();
-    case "not-issued":
-      return `it is issued ${issuedAt}`;
-    default:
-      return constraintsText(constraints);
-  }
-}
-
-/** The capabilities under which nothing happens without a person's approval. */
-function guardedText(capabilities: Grant["capabilities"]): string {
-  return grantText({ capabilities: capabilities.filter(({ approval }) => approval !== undefined) });
 }
 
 function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Capability } from "turnpike/contracts";
+import type { Capability, Grant } from "turnpike/contracts";
 import {
   actCases,
   argumentsCases,
   capabilityCases,
   closedCases,
+  consideredCases,
   constraintsCases,
   cutCases,
   decisionCases,
@@ -18,16 +19,20 @@ import {
   briefText,
   capabilityText,
   closedText,
+  consideredText,
   constraintsText,
   cutText,
   decidedText,
-  droppedText,
+  droppedTexts,
   grantText,
+  listText,
   needsApproval,
+  partiesNote,
   parsePrincipalText,
   parseResourceText,
   placeText,
   principalText,
+  refusalText,
   requestText,
   unprintable,
   visibleParts,
@@ -295,11 +300,21 @@ test("a principal and a resource are read as they are written", () => {
 
 test("an approval that no longer counts says whose it was, and why", () => {
   const by = { kind: "human", userId: "oona" } as const;
-  expect(
-    (["credential_unknown", "credential_revoked", "credential_expired", "not_a_reviewer", "takes_part"] as const).map(
-      (why) => droppedText({ by, at: "2026-01-01T12:00:00Z", why }, () => "noon"),
-    ),
-  ).toEqual([
+  const reasons = [
+    "credential_unknown",
+    "credential_revoked",
+    "credential_expired",
+    "not_a_reviewer",
+    "takes_part",
+  ] as const;
+  const dropped = reasons.map((why) => ({ by, at: "2026-01-01T12:00:00Z", why }));
+  expect([droppedTexts({}), droppedTexts({ dropped: dropped.slice(0, 1) })]).toEqual([
+    [],
+    [
+      "The approval of human:oona at 2026-01-01T12:00:00Z no longer counts: it is not known with which credential it was given.",
+    ],
+  ]);
+  expect(droppedTexts({ dropped }, () => "noon")).toEqual([
     "The approval of human:oona at noon no longer counts: it is not known with which credential it was given.",
     "The approval of human:oona at noon no longer counts: the credential that it was given with was revoked.",
     "The approval of human:oona at noon no longer counts: the credential that it was given with has expired.",
@@ -308,6 +323,65 @@ test("an approval that no longer counts says whose it was, and why", () => {
   ]);
 });
 
+test("those who are behind an act are named as who cannot answer it", () => {
+  const party = (userId: string) => ({ actor: { kind: "human", userId }, credential: "c1" }) as const;
+  expect([
+    partiesNote({}),
+    partiesNote({ triedBy: party("oona") }),
+    partiesNote({ triedBy: party("oona"), askedBy: [party("bob"), party("x, who may")] }),
+  ]).toEqual([
+    "",
+    "It was tried by human:oona, who cannot answer it.",
+    'It was tried by human:oona, asked by human:bob and "human:x, who may", who cannot answer it.',
+  ]);
+});
+
 describe("an escalation that was closed says what is gone:", () => {
   for (const { closed, text } of closedCases) test(text, () => expect(closedText(closed)).toBe(text));
+});
+
+describe("a grant that a decision looked at says why it did not carry the act:", () => {
+  const alice = { kind: "human", userId: "alice" } as const;
+  const explained = {
+    decision: { matchedGrantId: "it" },
+    access: { owner: alice, purpose: "support" },
+    request: { action: "write", resource: { namespace: "files", path: ["private", "diary.md"] } },
+  };
+  const grant: Grant = {
+    id: "g",
+    namespaceId: "demo",
+    subject: { kind: "agent", agentId: "assistant" },
+    issuer: alice,
+    capabilities: [
+      { resource: { namespace: "files", path: ["notes"] }, actions: ["read", "list"], scope: "descendants" },
+    ],
+    constraints: {},
+    issuedAt: "2026-01-01T12:00:00Z",
+  };
+  for (const { shown, terms, ...found } of consideredCases)
+    test(shown, () => expect(consideredText({ grant: { ...grant, ...terms }, ...found }, explained)).toBe(shown));
+
+  test("instants are written as they are wanted, and without an act all is said that a grant covers", () => {
+    const { request: _request, ...without } = explained;
+    expect(consideredText({ grant, failed: "not-issued" }, explained, () => "noon")).toBe("It is issued only at noon.");
+    for (const failed of ["namespace", "owner", "action", "path"])
+      expect(consideredText({ grant, failed }, without)).toBe("It covers read,list files/notes/**.");
+  });
+
+  test("a refusal alone is a sentence, and a code that is none has none", () => {
+    expect(["host_policy_denied", "path", "constructor"].map(refusalText)).toEqual([
+      "The policy of this host says no.",
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+test("a list has commas and one last word", () => {
+  expect([listText([]), listText(["a"]), listText(["a", "b"]), listText(["a", "b", "c"], "or")]).toEqual([
+    "",
+    "a",
+    "a and b",
+    "a, b or c",
+  ]);
 });

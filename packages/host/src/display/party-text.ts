@@ -12,6 +12,12 @@ export function partiesText({ triedBy, askedBy }: Parties = {}): string {
   return [said("tried by", triedBy), said("asked by", askedBy)].filter(Boolean).join(", ");
 }
 
+/** That those who tried an act, or asked about it, are no ones to answer it. Empty when no one did. */
+export function partiesNote(parties: Parties): string {
+  const text = partiesText(parties);
+  return text === "" ? "" : `It was ${text}, who cannot answer it.`;
+}
+
 function said(how: string, parties: unknown): string {
   const all = parties === undefined ? [] : ([parties].flat() as { actor: PrincipalRef }[]);
   return all.length === 0 ? "" : `${how} ${all.map(({ actor }) => whoText(actor)).join(" and ")}`;
@@ -32,7 +38,12 @@ interface DroppedApproval {
   why: keyof typeof dropReasons;
 }
 
-/** That an approval no longer counts, and why. `instant` writes the time of it. */
-export function droppedText({ by, at, why }: DroppedApproval, instant = (text: string): string => text): string {
-  return `The approval of ${whoText(by)} at ${instant(at)} no longer counts: ${dropReasons[why]}.`;
+/** That approvals no longer count, and why. `instant` writes the time of one. */
+export function droppedTexts(
+  { dropped = [] }: { dropped?: readonly DroppedApproval[] | undefined },
+  instant = (at: string): string => at,
+): string[] {
+  return dropped.map(
+    ({ by, at, why }) => `The approval of ${whoText(by)} at ${instant(at)} no longer counts: ${dropReasons[why]}.`,
+  );
 }

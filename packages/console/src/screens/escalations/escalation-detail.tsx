@@ -8,7 +8,7 @@ import { useNow } from "../../shared/now.ts";
 import { addressOf, place } from "../../shared/place.ts";
 import { isAboutEscalations, useRefresh } from "../../shared/refresh.ts";
 import { session } from "../../shared/session.ts";
-import { count, partiesText, principalText } from "../../shared/words.ts";
+import { count, partiesNote, principalText } from "../../shared/words.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { ForeignParagraph, ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
@@ -96,9 +96,9 @@ function OpenEscalation({
         </h2>
         <Wait escalation={escalation} now={now} />
       </header>
-      {partiesText(escalation) !== "" && (
+      {partiesNote(escalation) !== "" && (
         <p class="note wait">
-          <ForeignText text={`It was ${partiesText(escalation)}, who cannot answer it.`} />
+          <ForeignText text={partiesNote(escalation)} />
         </p>
       )}
       <figure class="quote">

@@ -1,4 +1,4 @@
-import { closedText, droppedText } from "turnpike-host/display";
+import { closedText, droppedTexts as dropped } from "turnpike-host/display";
 import type { AdminOutput, EscalationRecord } from "turnpike-host/admin-contract";
 import { instantText } from "../../shared/instants.ts";
 import { principalText } from "../../shared/words.ts";
@@ -42,8 +42,8 @@ export function stateWord({ status, closed }: EscalationRecord): string {
 }
 
 /** The approvals that no longer count, and why. */
-export function droppedTexts({ dropped = [] }: EscalationRecord): string[] {
-  return dropped.map((approval) => droppedText(approval, instantText));
+export function droppedTexts(escalation: EscalationRecord): string[] {
+  return dropped(escalation, instantText);
 }
 
 /** How many people have to approve it, and who has. */

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { errorCodes, type Grant } from "turnpike/contracts";
 import type { AdminExplanation } from "turnpike-host/admin-contract";
+import { instantText } from "../../shared/instants.ts";
 import { lanesOf } from "./lanes.ts";
-import { actText, becauseText, verdictOf } from "./reasons.ts";
+import { actText, verdictOf } from "./reasons.ts";
 
 const alice = { kind: "human" as const, userId: "alice" };
 const bob = { kind: "human" as const, userId: "bob" };
@@ -78,47 +79,10 @@ test("whether a grant was admitted is a condition only where one failed it", () 
   expect(drawn(told)).toEqual(["late +++++++x...."]);
 });
 
-for (const { failed, terms, text } of [
-  {
-    failed: "path",
-    terms: {},
-    text: "It covers read,list files/notes/**, and files/private/diary.md lies outside of that.",
-  },
-  { failed: "action", terms: {}, text: "There it allows to read and list, not to write." },
-  {
-    failed: "purpose",
-    terms: { constraints: { purposes: ["a", "b"] } },
-    text: "It is for a or b alone, not for demo.",
-  },
-  {
-    failed: "namespace",
-    terms: {
-      capabilities: [{ resource: { namespace: "mail", path: [] }, actions: ["send"], scope: "exact" as const }],
-    },
-    text: "It is about mail, not about files.",
-  },
-  {
-    failed: "owner",
-    terms: {
-      capabilities: [
-        { resource: { namespace: "files", path: [], owner: bob }, actions: ["write"], scope: "exact" as const },
-      ],
-    },
-    text: "It is about what is human:bob's, not human:alice's.",
-  },
-  { failed: "something_new", terms: {}, text: "The host says: something_new." },
-]) {
-  test(`a grant that failed by ${failed} says what is so about it: ${text}`, () => {
-    const considered = { grant: grant("g", terms), failed };
-    expect(becauseText(considered, explanation([considered]))).toBe(text);
-  });
-}
-
-test("a chain that no longer holds names the rule", () => {
-  const considered = { grant: grant("g"), failed: "delegation_chain_invalid", rule: "parent_inactive" };
-  expect(becauseText(considered, explanation([considered]))).toBe(
-    "Something above it no longer holds. (parent_inactive)",
-  );
+test("a grant says why it stopped, with instants as the page shows them", () => {
+  const revokedAt = "2026-01-02T12:00:00Z";
+  const told = explanation([{ grant: grant("g", { revokedAt }), failed: "revoked" }]);
+  expect(lanesOf(told)[0]?.because).toBe(`It was revoked at ${instantText(revokedAt)}.`);
 });
 
 for (const [code, { families }] of Object.entries(errorCodes)) {

@@ -1,6 +1,7 @@
 import type { AdminExplanation } from "turnpike-host/admin-contract";
 import type { Grant } from "turnpike/contracts";
-import { becauseText } from "./reasons.ts";
+import { consideredText } from "turnpike-host/display";
+import { instantText } from "../../shared/instants.ts";
 
 /** The conditions that a grant has to meet, in the order in which they are checked, and the codes of failing each. */
 const conditions: readonly { title: string; codes: readonly string[] }[] = [
@@ -55,7 +56,10 @@ export function lanesOf(explanation: AdminExplanation): Lane[] {
       const steps = asked.map(({ title }, at) => ({ title, state: stateAt(at, met, place) }));
       const outcome = isCarrier ? "carries" : failed === undefined ? "not needed" : "stopped";
       const stop = failed === undefined ? undefined : (asked[place]?.title ?? failed);
-      return { lane: { grant, outcome, steps, stop, because: becauseText(considered, explanation) } as const, met };
+      return {
+        lane: { grant, outcome, steps, stop, because: consideredText(considered, explanation, instantText) } as const,
+        met,
+      };
     })
     .toSorted((one, other) => other.met - one.met)
     .map(({ lane }) => lane);

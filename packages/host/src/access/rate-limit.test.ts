@@ -71,6 +71,26 @@ test("credentials do not take from each other", () => {
   expect(limit.take("credential-2").isGranted).toBe(true);
 });
 
+test("a sender that goes on sending keeps its bucket, and what it owes, when a hundred thousand others come", () => {
+  let now = 0;
+  const limit = createRateLimit({ perSecond: 2, burst: 1, clock: () => now });
+  const isGranted = (): boolean => limit.take("credential-1").isGranted;
+  const arrive = (wave: number): void => {
+    for (let place = 0; place < 100_000; place += 1) limit.take(`${wave}-${place}`);
+  };
+  expect(isGranted()).toBe(true);
+  arrive(1);
+  expect(isGranted()).toBe(false);
+  arrive(2);
+  limit.charge("credential-1", 1);
+  now = 500;
+  expect([isGranted(), limit.take("2-99999").isGranted]).toEqual([false, true]);
+  // Of a sender who is silent meanwhile nothing is remembered: that bounds the memory.
+  arrive(3);
+  arrive(4);
+  expect(isGranted()).toBe(true);
+});
+
 test("the headers say what is left, what the policy is and, when refused, when to come back", () => {
   const limit = createRateLimit({ perSecond: 50, burst: 100, clock: () => 0 });
   const first = limit.take("credential-1").headers;

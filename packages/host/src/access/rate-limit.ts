@@ -16,7 +16,13 @@ export interface RateLimit {
   charge(bucket: string, requests: number): void;
 }
 
-const maxBuckets = 100_000;
+/** A sender is forgotten when so many others have come since its last request, or up to twice as many. */
+const rememberedSenders = 100_000;
+
+interface TokenBucket {
+  tokens: number;
+  at: number;
+}
 
 /** The options of a rate limit. */
 export interface RateLimitOptions {
@@ -28,17 +34,19 @@ export interface RateLimitOptions {
 
 /** `perSecond` requests a second on average, `burst` at once. Counted in this process. */
 export function createRateLimit({ perSecond, burst, clock = () => performance.now() }: RateLimitOptions): RateLimit {
-  const buckets = new Map<string, { tokens: number; at: number }>();
+  // INVARIANT: a sender that goes on sending has its own bucket, however many others come.
+  let recent = new Map<string, TokenBucket>();
+  let earlier = new Map<string, TokenBucket>();
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+  const remember = (name: string, bucket: TokenBucket): TokenBucket => {
+    if (recent.size >= rememberedSenders) [recent, earlier] = [new Map(), recent];
+    recent.set(name, bucket);
+    return bucket;
+  };
   return {
     take(name) {
       const now = clock();
-      let bucket = buckets.get(name);
-      if (bucket === undefined) {
-        // Dropping all buckets bounds the memory. At worst it allows one more burst.
-        if (buckets.size >= maxBuckets) buckets.clear();
-        buckets.set(name, (bucket = { tokens: burst, at: now }));
-      }
+      const bucket = recent.get(name) ?? remember(name, earlier.get(name) ?? { tokens: burst, at: now });
       const filled = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
       const isGranted = filled >= 1;
       const left = isGranted ? filled - 1 : filled;
@@ -51,7 +59,7 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
       return { isGranted, headers };
     },
     charge(name, requests) {
-      const bucket = buckets.get(name);
+      const bucket = recent.get(name) ?? earlier.get(name);
       if (bucket !== undefined) bucket.tokens -= requests;
     },
   };

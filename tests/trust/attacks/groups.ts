@@ -15,6 +15,7 @@ import { limits } from "./limits.ts";
 import { mcpAttacks } from "./mcp.ts";
 import { messages } from "./messages.ts";
 import { operators } from "./operators.ts";
+import { rates } from "./rates.ts";
 import { replay } from "./replay.ts";
 import { sessions } from "./sessions.ts";
 import { slowSenders } from "./slow-senders.ts";
@@ -42,6 +43,7 @@ export const groups: readonly Group[] = [
   httpAttacks,
   files,
   messages,
+  rates,
   limits,
   slowSenders,
   connections,

@@ -33,10 +33,19 @@ async function problemsOf(world: World, row: Attack): Promise<string[]> {
     ...effects(before, after, row),
     ...leaks(world, { answer: attacked.text, log, auditLog: events.join("\n") }),
     ...unexplained(attacked, events),
-    ...expected("the control", await row.control(world, made), row.succeeds),
+    ...(await controlled(world, row, made)),
   ];
   const status = await world.health();
   return status === 200 ? problems : [...problems, `the host answers ${status} afterwards`];
+}
+
+/** What is not as it has to be when the same is done rightly: also when it cannot be done, because the attack did more than it may. */
+async function controlled(world: World, row: Attack, made: unknown): Promise<string[]> {
+  try {
+    return expected("the control", await row.control(world, made), row.succeeds);
+  } catch (error) {
+    return [`the control could not be tried: ${String(error)}`];
+  }
 }
 
 function expected(who: string, { says, text }: Seen, wanted: string): string[] {
@@ -59,7 +68,8 @@ async function stateOf({ host, db, payments, log }: World): Promise<State> {
   const rows = new Map<string, string>();
   for (const table of tables) {
     const found = await db.selectFrom(table).selectAll().execute();
-    const texts = found.map((row) => JSON.stringify(row));
+    // When a credential was last used is written once a minute, whatever is attacked meanwhile.
+    const texts = found.map((row) => JSON.stringify({ ...row, last_used_at: undefined }));
     rows.set(table, texts.toSorted().join("\n"));
   }
   const events = await db.selectFrom("audit").select(["id", "content"]).execute();

@@ -3,11 +3,11 @@ import { type Answer, ask, type Ask } from "../../../packages/host/test/host-cal
 import { turn } from "../../support/host-world.ts";
 import { commandWith } from "../../support/terminal.ts";
 import type { Seen } from "./attack.ts";
-import { alice, bob, carol, done, fileBody, type Person, type World } from "./world.ts";
+import { alice, bob, type Caller, carol, done, fileBody, type Person, tokenOf, type World } from "./world.ts";
 
 /** A request as a caller sends it: with the token of a person, or as it says. */
 export interface Sent extends Ask {
-  as?: Person;
+  as?: Caller;
 }
 
 /** Sends a request over HTTP. */
@@ -22,9 +22,13 @@ export async function statusOf(world: World, path: string, sent: Sent = {}): Pro
 }
 
 /** The same, for what is in the answer. */
-export function answerTo({ url, tokens }: World, path: string, { as, headers, ...sent }: Sent): Promise<Answer> {
+export function answerTo(world: World, path: string, { as, headers, ...sent }: Sent): Promise<Answer> {
   const written = sent.body === undefined ? {} : { "content-type": "application/json" };
-  return ask(url, path, { ...(as && { token: tokens[as] }), headers: { ...written, ...headers }, ...sent });
+  return ask(world.url, path, {
+    ...(as && { token: tokenOf(world, as) }),
+    headers: { ...written, ...headers },
+    ...sent,
+  });
 }
 
 /** An answer in short: its status, and the code that it or the result in it has. */
@@ -81,7 +85,7 @@ export function newOperator(world: World): Promise<{ id: string; token: string }
 /** Calls a tool. */
 export function invoke(
   world: World,
-  as: Person,
+  as: Caller,
   tool: string,
   args: object,
   more: Sent & { id?: string } = {},
@@ -128,7 +132,7 @@ interface RunOptions extends Record<string, unknown> {
 /** Runs a turn of the assistant that does what the payload says, and shows how its calls ended. */
 export async function run(
   world: World,
-  as: Person,
+  as: Caller,
   payload: object,
   { id = world.fresh("turn"), headers, ...changes }: RunOptions = {},
 ): Promise<Seen> {
@@ -155,10 +159,10 @@ async function readMessage(response: Response): Promise<string> {
 }
 
 /** A stream, of the operators' events unless another is named, that is open until it is left. */
-export async function openStream({ url, tokens }: World, as: Person, path = "/admin/v1/events?namespaceId=acme") {
+export async function openStream(world: World, as: Caller, path = "/admin/v1/events?namespaceId=acme") {
   const leaving = new AbortController();
-  const headers = { authorization: `Bearer ${tokens[as]}`, accept: "text/event-stream" };
-  const response = await fetch(`${url}${path}`, { headers, signal: leaving.signal });
+  const headers = { authorization: `Bearer ${tokenOf(world, as)}`, accept: "text/event-stream" };
+  const response = await fetch(`${world.url}${path}`, { headers, signal: leaving.signal });
   const text = response.ok ? "" : await response.text();
   const { error } = JSON.parse(text || "{}") as { error?: { code: string } };
   return { says: `${response.status} ${error?.code ?? ""}`.trim(), text, leave: () => leaving.abort() };

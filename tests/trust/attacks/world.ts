@@ -23,6 +23,14 @@ export const canary = "canary-7f3a";
 /** The caller that has a token. Names of other tenants and roles say which. */
 export type Person = keyof typeof people | "admin";
 
+/** Who sends something: one of the people, or the bearer of a token that was made for one attack. */
+export type Caller = Person | { readonly token: string };
+
+/** The token of a caller. */
+export function tokenOf({ tokens }: Pick<World, "tokens">, caller: Caller): string {
+  return typeof caller === "string" ? tokens[caller] : caller.token;
+}
+
 const agentOf = (actor: object, owner: object) => ({
   actor,
   owner,
@@ -217,12 +225,10 @@ async function furnish(world: World): Promise<void> {
   ] as const) {
     await issue(world, "files", { tenant, id: "alice-files", subject: alice });
     await issue(world, "files/notes", { tenant, id: "notes" });
-    await issue(world, "service.execution/agent/assistant", { tenant, id: "turns" });
     await issue(world, "service.messaging/human/bob", { tenant, id: "mail" });
     await issue(world, "service.messaging/agent/assistant", { tenant, id: "inbox", actions: ["receive"] });
-    await issue(world, "service/escalation", { tenant, id: "ask" });
     await issue(world, "bank/shop", { tenant, id: "bank" });
-    await issue(world, "bank/vault", { tenant, id: "vault", approval: "each" });
+    await letAct(world, tenant);
     for (const token of [own, agent]) await enable(world, token);
     for (const [path, content] of [
       ["notes/todo", "- water the plants"],
@@ -241,6 +247,24 @@ async function furnish(world: World): Promise<void> {
     actions: ["receive"],
   });
   for (const token of [tokens.bob, tokens.helper]) await enable(world, token);
+}
+
+/** What the assistant of a tenant needs to run turns, to escalate, and to pay after an approval. */
+async function letAct(world: World, tenant: string): Promise<void> {
+  await issue(world, "service.execution/agent/assistant", { tenant, id: "turns" });
+  await issue(world, "service/escalation", { tenant, id: "ask" });
+  await issue(world, "bank/vault", { tenant, id: "vault", approval: "each" });
+}
+
+/** The assistant of a tenant that no other attack knows: what it uses up is no one else's. */
+export async function newAssistant(world: World): Promise<Caller> {
+  const tenant = world.fresh("tenant");
+  const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support"] };
+  const { token } = await world.host.stores.credentials.create({ namespaceId: tenant, access });
+  world.secrets.add(token);
+  await letAct(world, tenant);
+  await enable(world, token);
+  return { token };
 }
 
 async function enable({ url }: World, token: string): Promise<void> {

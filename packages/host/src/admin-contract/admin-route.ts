@@ -36,8 +36,11 @@ export interface AdminRoute extends RouteAccess {
   isStream?: true;
   /** The answer is a file; `response` is what it holds. */
   isFile?: true;
-  /** It may take long, so it waits for a place among the reports; or so it is with any of these members of its input. */
-  isReport?: true | readonly string[];
+  /**
+   * It may take long, so it waits for a place among the reports; or so it is with any of these members of its input, or with all of
+   * several that are listed together.
+   */
+  isReport?: true | readonly (string | readonly string[])[];
 }
 
 export const admins = ["admin"] as const;

@@ -51,7 +51,7 @@ export const grantRoutes = {
     path: "/admin/v1/grants",
     roles: readers,
     about: "tenants",
-    isReport: ["state", "resource"],
+    isReport: ["state", "resource", ["subject", "issuer"], ["subject", "parent"], ["issuer", "parent"]],
     summary: "Lists the grants of a tenant, or of all.",
     query: z.strictObject({
       ...anyTenant,

@@ -121,7 +121,8 @@ function asReport(reports: ReportScheduler, { isReport }: AdminRoute, answer: An
   if (isReport === undefined) return answer;
   return (input, operator, incoming) => {
     const given = input as Readonly<Record<string, unknown>>;
-    if (isReport !== true && !isReport.some((name) => given[name] !== undefined && given[name] !== false))
+    const isGiven = (name: string): boolean => given[name] !== undefined && given[name] !== false;
+    if (isReport !== true && !isReport.some((names) => [names].flat().every(isGiven)))
       return answer(input, operator, incoming);
     const owner = { operator: operator.id, tenant: operator.tenant };
     return reports.run(owner, incoming.request.signal, () => answer(input, operator, incoming));

@@ -18,8 +18,11 @@ const reports = [
   "listAudit with resource",
   "listAudit with text",
   "listAudit with tool",
+  "listGrants with issuer and parent",
   "listGrants with resource",
   "listGrants with state",
+  "listGrants with subject and issuer",
+  "listGrants with subject and parent",
   "listPrincipals with search",
   "listReachers",
   "previewGrant",
@@ -46,6 +49,10 @@ test("these are reports, which wait for a place, and nothing else is one", async
     }
     for (const [member, value] of Object.entries(filters))
       if (await isRefused({ ...given, [member]: value })) refused.push(`${name} with ${member}`);
+    for (const [one, other] of pairs) {
+      const members = { [one]: indexed[one], [other]: indexed[other] };
+      if (await isRefused({ ...given, ...members })) refused.push(`${name} with ${one} and ${other}`);
+    }
   }
   expect(refused.toSorted()).toEqual(reports);
 });
@@ -61,6 +68,14 @@ const filters = {
   text: "a",
   tool: "files.read",
 };
+
+/** What an index finds one of, but not two of them together. */
+const indexed = { subject: "agent:a", issuer: "human:alice", parent: "g1" };
+const pairs = [
+  ["subject", "issuer"],
+  ["subject", "parent"],
+  ["issuer", "parent"],
+] as const;
 
 function queryOf(input: object): string {
   return new URLSearchParams(Object.entries(input).map(([key, value]) => [key, String(value)])).toString();

@@ -122,7 +122,7 @@ test("a database that is closed meanwhile waits for the copy", async () => {
   await database.close();
   expect(isMade).toBe(true);
   await (await copying)?.body.cancel();
-  expect(readdirSync(dirname(location)).toSorted()).toEqual(["turnpike.db", "turnpike.db-lock"]);
+  expect(readdirSync(dirname(location)).toSorted()).toEqual(["turnpike.db", "turnpike.db-closed", "turnpike.db-lock"]);
 });
 
 test("a copy for which there is no room is refused before it is begun, in words", async () => {

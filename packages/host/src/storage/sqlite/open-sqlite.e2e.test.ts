@@ -57,12 +57,16 @@ test("a file is free again when it was closed, for this process and for others",
   expect((await otherProcess(opening(location))).said).toBe("opened as 3");
 });
 
-test("a database that was closed is one file, and a free lock", async () => {
+test("a database that was closed is one file, a mark that says so, and a free lock", async () => {
   const location = await newLocation("sqlite");
   const { close, db } = await openDatabase(location);
   await db.selectFrom("uses").selectAll().execute();
   await close();
-  expect(readdirSync(join(location, "..")).toSorted()).toEqual(["turnpike.db", "turnpike.db-lock"]);
+  expect(readdirSync(join(location, "..")).toSorted()).toEqual([
+    "turnpike.db",
+    "turnpike.db-closed",
+    "turnpike.db-lock",
+  ]);
   expect(statSync(`${location}-lock`).size).toBe(0);
 });
 

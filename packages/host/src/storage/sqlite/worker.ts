@@ -2,8 +2,9 @@ import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import type { Step, StepResult } from "../steps.ts";
 import { claimFile } from "./claim-file.ts";
+import { markClosed, takeClosedMark } from "./closed-mark.ts";
 import { runRows } from "./run-rows.ts";
-import { SqliteFile, type SqliteStatement } from "./sqlite-file.ts";
+import { readPragma, SqliteFile, type SqliteStatement } from "./sqlite-file.ts";
 import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
 import { LostFileError, watchFile } from "./watch-file.ts";
 
@@ -11,12 +12,14 @@ import { LostFileError, watchFile } from "./watch-file.ts";
 
 const { path, isReader, isClaimed = false, hostId, identity } = workerData as ThreadOptions;
 requireIdentity();
+// Before the file is opened: closing it once more would release its locks.
+const isClosedHere = isClaimed && takeClosedMark(path);
 const file = new SqliteFile(path, { timeoutMs: 5000 });
 requireIdentity();
 /** Why the file could not be taken: the answer to every request. */
 let refusal: unknown;
 try {
-  if (isClaimed) claimFile(file);
+  if (isClaimed) claimFile(file, isClosedHere);
 } catch (error) {
   refusal = error;
 }
@@ -68,9 +71,10 @@ function close(): void {
   prepared.clear();
   // After closing alone, statements that are not collected yet can still hold a lock.
   if (file.isInTransaction) file.exec("rollback");
-  if (!isReader && refusal === undefined && isOwn()) leaveOneFile();
+  const isOneFile = isWatched && isOwn() && leaveOneFile();
   file.close();
   watch?.close();
+  if (isOneFile) leaveMark();
 }
 
 /** Whether the file is the one that was opened. The log beside another one is not this connection's to remove. */
@@ -83,12 +87,23 @@ function isOwn(): boolean {
   }
 }
 
-/** Removes the log and its index, so that the database is one file that can be copied. Fails while another process reads it. */
-function leaveOneFile(): void {
+/**
+ * Removes the log and its index, so that the database is one file that can be copied. Returns false while another process reads it: then
+ * the next one that opens the database uses the log.
+ */
+function leaveOneFile(): boolean {
   try {
-    file.pragma("journal_mode = delete");
+    return readPragma(file, "journal_mode = delete") === "delete";
   } catch {
-    // The next process that opens the database uses the log.
+    return false;
+  }
+}
+
+function leaveMark(): void {
+  try {
+    markClosed(path);
+  } catch {
+    // The next start checks every page.
   }
 }
 

@@ -10,6 +10,8 @@ export interface CutProxy {
   /** Breaks every connection, and each new one at once. */
   cut(): void;
   mend(): void;
+  /** Leads every connection that is opened from now on to another database. */
+  leadTo(location: string): void;
   /** Holds every connection open and lets nothing through, as a server does that hangs; `thaw` lets all of it through. */
   freeze(): void;
   thaw(): void;
@@ -24,7 +26,7 @@ export async function openCutProxy(
   location: string,
   change: (said: Buffer) => Buffer = (said) => said,
 ): Promise<CutProxy> {
-  const target = new URL(location);
+  let target = new URL(location);
   const sockets = new Set<Socket>();
   let [isCut, isFrozen] = [false, false];
   let attempts = 0;
@@ -66,6 +68,7 @@ export async function openCutProxy(
       breakAll();
     },
     mend: () => void (isCut = false),
+    leadTo: (other) => void (target = new URL(other)),
     freeze() {
       isFrozen = true;
       for (const socket of sockets) socket.pause();

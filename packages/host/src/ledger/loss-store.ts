@@ -13,8 +13,11 @@ import {
 export interface LossStore {
   /** The losses that no operator has accepted, whichever host noticed them. */
   listOpen(): Promise<readonly Gap[]>;
-  /** Throws `DatabaseWentBackError` while a loss is not accepted, as far as this process was told by the last read of a call. */
-  requireWhole(): void;
+  /**
+   * Throws `DatabaseWentBackError` while a loss is not accepted, as far as this process was told by the last read of a call. One that was
+   * told of a loss reads again: an operator may have accepted it through another host.
+   */
+  requireWhole(): Promise<void>;
   /** The same, as of now. */
   checkWhole(): Promise<void>;
   /** Accepts every loss, and revokes all credentials on request. Returns how many. */
@@ -24,16 +27,16 @@ export interface LossStore {
 }
 
 export function createLossStore({ db, history }: Database, revisions: Revisions): LossStore {
-  const requireWhole = (): void => {
+  const checkWhole = async (): Promise<void> => {
+    await revisions.current();
     if (history.isBehind) throw new DatabaseWentBackError();
   };
   return {
     listOpen: () => readOpenGaps(db),
-    requireWhole,
-    async checkWhole() {
-      await revisions.current();
-      requireWhole();
+    async requireWhole() {
+      if (history.isBehind) await checkWhole();
     },
+    checkWhole,
     async accept(at, isRevoking) {
       const { stored } = history;
       const accepted = await revisions.write(async (transaction) => {

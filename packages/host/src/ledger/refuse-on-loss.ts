@@ -9,7 +9,7 @@ import type { LossStore } from "./loss-store.ts";
 export function refuseOnLoss(api: ServiceApi, losses: Pick<LossStore, "requireWhole">): ServiceApi {
   const whole = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
-      losses.requireWhole();
+      await losses.requireWhole();
       return await run();
     } catch (error) {
       throw isOfLoss(error) ? refusal(error) : error;

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { droppedLines, fillLog } from "../support/full-log.ts";
 import { makeFolder, turnpike } from "../support/host-process.ts";
 import { listCall, makeTenant } from "../support/host-world.ts";
 
@@ -47,21 +48,6 @@ function unreadPipe(): { reader: number; writer: number } {
 
 function openFull(): number {
   return openSync("/dev/full", "w");
-}
-
-/** As many requests as are needed to fill whatever is between the host and its reader. */
-async function fillLog(host: { url: string; operatorToken(): string }): Promise<number> {
-  const headers = { "x-request-id": "i".repeat(120) };
-  for (;;) {
-    await Promise.all(Array.from({ length: 100 }, () => ask(host.url, "/health", { headers })));
-    const dropped = await droppedLines(host);
-    if (dropped > 0) return dropped;
-  }
-}
-
-async function droppedLines({ url, operatorToken }: { url: string; operatorToken(): string }): Promise<number> {
-  const { text } = await ask(url, "/metrics", { token: operatorToken() });
-  return Number(/^turnpike_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
 }
 
 for (const row of [

@@ -6,6 +6,7 @@ import { ask } from "../../packages/host/test/host-calls.ts";
 import { startHostProcess, type HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant } from "./host-world.ts";
 
+const plantBug = new URL("./plant-bug.js", import.meta.url).href;
 const effectScript = fileURLToPath(new URL("./effect-host.js", import.meta.url));
 
 /** Where a host process stores its data: nothing to say for SQLite, whose file is below its folder. */
@@ -21,16 +22,29 @@ export function serveArgs({ database }: { database?: string }, ...more: readonly
 /** Settings of a host by their names. */
 export type HostSettings = Readonly<Record<string, string | undefined>>;
 
-/** Starts the host whose effects can be counted and held. */
-export function startEffectHost(folder: string, settings: HostSettings = {}): Promise<HostProcess> {
-  return startScript(effectScript, folder, settings);
+/** Starts the host whose effects can be counted and held, with a bug when told. */
+export function startEffectHost(folder: string, settings: HostSettings = {}, bug?: PlantedBug): Promise<HostProcess> {
+  return startScript(effectScript, folder, settings, bug);
+}
+
+/** A bug that a host could have: what one of its built files says in place of what it says now. */
+export interface PlantedBug {
+  file: string;
+  from: string;
+  to: string;
 }
 
 /** Starts a host from a script of its own. Requests are not rated unless a setting says so. */
-export function startScript(script: string, folder: string, settings: HostSettings): Promise<HostProcess> {
+export function startScript(
+  script: string,
+  folder: string,
+  settings: HostSettings,
+  bug?: PlantedBug,
+): Promise<HostProcess> {
   const unrated = { "limits.requestsPerSecond": "100000", "limits.burst": "100000", "log.level": "error" };
   const all = Object.entries({ ...unrated, ...settings }).filter(([, value]) => value !== undefined);
-  return startHostProcess({ folder, script, args: all.map(([key, value]) => `${key}=${value}`) });
+  const env = bug && { NODE_OPTIONS: `--import ${plantBug}`, TURNPIKE_PLANTED_BUG: JSON.stringify(bug) };
+  return startHostProcess({ folder, script, args: all.map(([key, value]) => `${key}=${value}`), ...(env && { env }) });
 }
 
 /**

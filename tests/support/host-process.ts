@@ -29,6 +29,9 @@ export interface HostProcess {
   stop(signal?: NodeJS.Signals): Promise<Exit>;
   /** Sends a signal and waits for nothing. */
   signal(signal: NodeJS.Signals): void;
+  /** Stops reading what it logs, until it is read again. */
+  freezeLog(): void;
+  thawLog(): void;
   /** Resolves when the process has ended and all it wrote has arrived. */
   readonly ended: Promise<Exit>;
 }
@@ -84,6 +87,8 @@ export async function startHostProcess(options: HostProcessOptions): Promise<Hos
       return ended;
     },
     signal: (signal) => void child.kill(signal),
+    freezeLog: () => void child.stderr?.pause(),
+    thawLog: () => void child.stderr?.resume(),
     ended,
   };
 }

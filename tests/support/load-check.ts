@@ -85,7 +85,7 @@ async function livingRevoked(loaded: LoadedHosts): Promise<string[]> {
   return loaded.record.wrong.splice(before);
 }
 
-function wrongEffects({ folder, tenants, record }: LoadedHosts): string[] {
+export function wrongEffects({ folder, tenants, record }: LoadedHosts): string[] {
   const effects = effectsIn(folder);
   const seen = new Set<string>();
   const twice = effects.filter((line) => seen.has(line) || !seen.add(line));
@@ -104,7 +104,7 @@ function countOf(effects: readonly string[], tenant: string): number {
   return effects.filter((line) => line.startsWith(`${tenant} `)).length;
 }
 
-async function brokenAuditLogs({ host, tenants }: LoadedHosts): Promise<string[]> {
+export async function brokenAuditLogs({ host, tenants }: LoadedHosts): Promise<string[]> {
   const names = [...tenants.map(({ name }) => name), "issued"];
   const verdicts = await Promise.all(names.map(async (name) => ({ name, broken: await breakIn(host, name) })));
   return verdicts.flatMap(({ name, broken }) =>

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ask, eventually, type Answer } from "../../packages/host/test/host-calls.ts";
-import { appendCall, effectsIn, makeEffectTenant, startEffectHost, type HostSettings } from "./effect-host.ts";
+import {
+  appendCall,
+  effectsIn,
+  makeEffectTenant,
+  startEffectHost,
+  type HostSettings,
+  type PlantedBug,
+} from "./effect-host.ts";
 import { makeFolder, type HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant } from "./host-world.ts";
 import { problemsIn } from "./load-check.ts";
@@ -47,18 +54,19 @@ export class LoadedHosts {
   readonly record: LoadRecord = { sent: [], issued: [], revoked: [], unstored: new Set(), wrong: [] };
   readonly tenants: EffectTenant[] = [];
   readonly #settings: HostSettings;
+  readonly #bug: PlantedBug | undefined;
   readonly #hosts: HostProcess[] = [];
   #rounds = 0;
   #ending = new AbortController();
   #load: Promise<unknown> = Promise.resolve();
 
-  private constructor(settings: HostSettings) {
-    this.#settings = settings;
+  private constructor(settings: HostSettings, bug: PlantedBug | undefined) {
+    [this.#settings, this.#bug] = [settings, bug];
   }
 
-  /** Starts hosts. One tenant may do so much; another has plenty. */
-  static async start(count: number, settings: HostSettings, maxUses: number): Promise<LoadedHosts> {
-    const loaded = new LoadedHosts(settings);
+  /** Starts hosts, with a bug when told. One tenant may do so much; another has plenty. */
+  static async start(count: number, settings: HostSettings, maxUses: number, bug?: PlantedBug): Promise<LoadedHosts> {
+    const loaded = new LoadedHosts(settings, bug);
     // The first one makes the files that all of them share.
     for (let place = 0; place < count; place += 1) await loaded.startHost();
     const { host } = loaded;
@@ -83,8 +91,8 @@ export class LoadedHosts {
     return this.#hosts[place % this.#hosts.length] as HostProcess;
   }
 
-  async startHost(): Promise<void> {
-    this.#hosts.push(await startEffectHost(this.folder, this.#settings));
+  async startHost(settings: HostSettings = this.#settings): Promise<void> {
+    this.#hosts.push(await startEffectHost(this.folder, settings, this.#bug));
   }
 
   /** Kills a host, as if it had never known of it. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { eventually } from "../../packages/host/test/host-calls.ts";
-import { createRandom } from "../../packages/turnpike/test/random.ts";
+import { createRandom, type Random } from "../../packages/turnpike/test/random.ts";
 import { placeFor } from "../support/effect-host.ts";
 import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
 import { runWorlds, type Suite, type Trial, type WorldOutcome } from "./suite.ts";
@@ -14,9 +14,15 @@ const killsOfWorld = 10;
  */
 async function killHosts({ seed, isOver }: Trial): Promise<WorldOutcome> {
   const kind = seed % 2 === 0 ? "sqlite" : "postgres";
-  const random = createRandom(seed);
   const loaded = await LoadedHosts.start(kind === "sqlite" ? 1 : 2, await placeFor(kind), killsOfWorld * 3);
+  const { counts, problems } = await killUnderLoad(loaded, createRandom(seed), isOver);
+  return { counts, problems: problems.map((what) => `on ${kind}: ${what}`) };
+}
+
+/** Kills one of these hosts after the other, until it is over, and starts another one for each. */
+export async function killUnderLoad(loaded: LoadedHosts, random: Random, isOver: () => boolean): Promise<WorldOutcome> {
   const { sent, issued, revoked } = loaded.record;
+  const areMany = loaded.hostAt(1) !== loaded.host;
   let kills = 0;
   do {
     kills += 1;
@@ -27,7 +33,7 @@ async function killHosts({ seed, isOver }: Trial): Promise<WorldOutcome> {
     const before = revoked.length;
     if (random.chance(0.3)) await eventually(() => expect(revoked.length).toBeGreaterThan(before));
     await loaded.kill(random.below(2));
-    if (kind === "postgres") await loaded.answers(1 + random.below(10));
+    if (areMany) await loaded.answers(1 + random.below(10));
     await loaded.stopLoad();
     await loaded.startHost();
   } while (kills < killsOfWorld && !isOver());
@@ -43,7 +49,7 @@ async function killHosts({ seed, isOver }: Trial): Promise<WorldOutcome> {
     "grants issued": issued.length,
     revocations: revoked.length,
   };
-  return { counts, problems: problems.map((what) => `on ${kind}: ${what}`) };
+  return { counts, problems };
 }
 
 /** Hosts that are killed again and again. */

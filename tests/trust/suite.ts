@@ -1,3 +1,5 @@
+import type { PlantedBug } from "../support/effect-host.ts";
+
 /** One kind of proof: it tries things until it is told that it is over, and continues past what fails. */
 export interface Suite {
   /** What it is called on the command line and in the report. */
@@ -11,6 +13,8 @@ export interface Suite {
 
 export interface Trial {
   readonly seed: number;
+  /** A bug that every host of the trial has, to show that the suite finds it. */
+  readonly bug?: PlantedBug | undefined;
   /** Asked before each case. */
   isOver(): boolean;
 }
@@ -31,10 +35,11 @@ export interface Finding {
 }
 
 /** A trial of so many cases: what a test run tries of a suite. */
-export function cases(count: number, seed: number): Trial {
+export function cases(count: number, seed: number, bug?: PlantedBug): Trial {
   let left = count;
   return {
     seed,
+    bug,
     isOver() {
       left -= 1;
       return left < 0;

@@ -1,4 +1,9 @@
 import { attacks } from "./attack-suite.ts";
+import { pauses, partitions } from "./beneath/away-hosts.ts";
+import { failovers } from "./beneath/failovers.ts";
+import { frozenLogs } from "./beneath/frozen-logs.ts";
+import { poolers } from "./beneath/poolers.ts";
+import { replacedFiles } from "./beneath/replaced-files.ts";
 import { cedar } from "./cedar.ts";
 import { decisions } from "./decisions.ts";
 import { fullDisk } from "./full-disk.ts";
@@ -19,6 +24,12 @@ export const suites: readonly Suite[] = [
   kills,
   outagesSuite,
   fullDisk,
+  pauses,
+  partitions,
+  failovers,
+  poolers,
+  frozenLogs,
+  replacedFiles,
   soak,
   streams,
   slow,

@@ -47,7 +47,7 @@ export function createRevisions({ db, read, isShared, history }: Database): Revi
     return (newest = row.value);
   };
   const ask = (): Promise<number> => (asked ??= askNow());
-  history.onServer(() => (newest = undefined));
+  if (isShared) history.onServer(() => (newest = undefined));
   const askFor = async (basis: ReadBasis): Promise<number> => {
     const revision = await ask();
     basis.settle(revision);

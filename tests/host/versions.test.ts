@@ -77,3 +77,27 @@ test("a host lets the next version migrate: what it runs is finished, its turns 
   expect((await invoke(previous, "later")).body).toMatchObject({ status: "succeeded" });
   await Promise.all([previous.stop(), next.stop()]);
 });
+
+test("a host that was paused through a whole migration begins nothing, although it has not heard of it yet", async () => {
+  const folder = makeFolder();
+  const database = await newLocation("postgres");
+  const previous = await startDurableHost(folder, { database });
+  onTestFinished(() => void previous.stop("SIGKILL"));
+  const { token } = await makeDurableTenant(previous);
+  const asking = { token, headers: { "x-trace-id": "t" } };
+  const invoke = ({ url }: HostProcess, id: string) =>
+    ask(url, "/v1/tools/invoke", { ...asking, body: appendCall(id, "t") });
+  expect((await invoke(previous, "before")).body).toMatchObject({ status: "succeeded" });
+
+  previous.signal("SIGSTOP");
+  const next = await startScript(nextScript, folder, { database });
+  onTestFinished(() => void next.stop("SIGKILL"));
+  // They wait in the socket: the host reads them before the answer to its first beat.
+  const late = [invoke(previous, "late"), ask(previous.url, "/v1/turns", { ...asking, body: stepsTurn("late", 1) })];
+  previous.signal("SIGCONT");
+  for (const answer of await Promise.all(late))
+    expect(answer).toMatchObject({ status: 503, body: { error: { code: "overloaded" } } });
+  expect(linesIn(folder, "effects.log")).toEqual(["before"]);
+  expect((await invoke(next, "late")).body).toMatchObject({ status: "succeeded" });
+  await Promise.all([previous.stop(), next.stop()]);
+});

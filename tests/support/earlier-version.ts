@@ -38,7 +38,7 @@ function checkOut(commit: string, folder: string): void {
       `This test runs an earlier version, which it makes of commit ${commit}, and that is not here. It needs a clone with its ` +
         "history: git fetch --unshallow",
     );
-  // An index of its own, so that nobody's is changed.
+  // An index of its own: that of the checkout stays as it is.
   const env = { ...process.env, GIT_INDEX_FILE: join(folder, "index") };
   execFileSync("git", [`--work-tree=${folder}`, "checkout", "--quiet", commit, "--", ...parts], {
     cwd: repository,

@@ -762,7 +762,7 @@ const reads: Row[] = [
 
 /** Tables of which a host stores few rows, and those that a query makes of the rows it found. */
 const isSmall =
-  /^all of (names|next_names|held|ended|deleted_tenants|revision|database_gaps|namespace_settings|hosts|host_leases|pg_database)$/;
+  /^all of (names|next_names|held|ended|deleted_tenants|revision|schema_epoch|database_gaps|namespace_settings|hosts|host_leases|pg_database)$/;
 
 describe.each(databaseKinds)("on %s", (kind) => {
   let planned: PlannedDatabase;

@@ -79,7 +79,8 @@ export async function openTurns(config: Config, parts: TurnParts): Promise<Opene
     callOf: (stored) =>
       callOfStoredCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, stored),
     clock,
-    mayResume: () => !database.isTooOld(),
+    // A host that was paused may not know yet that it is too old, or that others go on with its turns.
+    mayResume: () => database.isPresent() && !database.isTooOld(),
     onError: (error, executionId) =>
       log.error({ executionId, ...errorFacts(error) }, "could not resume turn, will retry"),
   });

@@ -271,6 +271,7 @@ export async function wireHost(
     notices,
     expire: stores.escalations.expire,
     isShared: database.isShared,
+    isTooOld: database.isTooOld,
     clock,
     log,
     metrics,

@@ -1,4 +1,12 @@
-import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
+import {
+  OutdatedHostError,
+  ownEpoch,
+  requireEpochSql,
+  type Database,
+  type RunSteps,
+  type Schema,
+  type Step,
+} from "../storage/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
 import {
   beginRow,
@@ -35,6 +43,7 @@ const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fing
   from json_to_recordset($1::json) as wanted(${keyColumns}, fingerprint text, nonce text, place integer)
   where not exists (select 1 from replay as old where old.namespace_id = wanted.namespace_id and old.actor = ''
     and old.kind = wanted.kind and old.scope = wanted.scope and old.id = wanted.id)
+    and ${requireEpochSql(ownEpoch, "place")}
   order by place on conflict do nothing returning claim`;
 const takenSql = `select wanted.nonce, replay.* from json_to_recordset($1::json) as wanted(${keyColumns}, nonce text)
   join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
@@ -93,7 +102,8 @@ const few = (rows: string, count: string, columns: string, name: string): string
 
 /**
  * Writes a whole batch at once. The statement checks what the decision assumed: a key that was not free, a head that has
- * moved, or another revision than the one that was read under, makes it divide by zero, which rolls everything back.
+ * moved, another revision than the one that was read under, or an epoch that excludes this host, makes it divide by zero, which rolls
+ * everything back.
  */
 const optimisticSql = (turns = "", isSo = "true"): string => `with
   claimed as (insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
@@ -101,6 +111,7 @@ const optimisticSql = (turns = "", isSo = "true"): string => `with
     from ${few("$1", "$2", `${keyColumns}, fingerprint text, nonce text, place integer`, "wanted")}
     where not exists (select 1 from replay as old where old.namespace_id = wanted.namespace_id and old.actor = ''
       and old.kind = wanted.kind and old.scope = wanted.scope and old.id = wanted.id)
+      and ${requireEpochSql(ownEpoch, "place")}
     order by place on conflict do nothing returning 1),
   taken as (select 1 from ${few("$4", "$5", keyColumns, "wanted")}
     join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
@@ -178,8 +189,15 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         throw error;
       }
     },
-    transact: (work) =>
-      transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
+    async transact(work) {
+      try {
+        return await transact((run) =>
+          work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) }),
+        );
+      } catch (cause) {
+        throw (cause as { code?: unknown }).code === divisionByZero ? new OutdatedHostError({ cause }) : cause;
+      }
+    },
   };
 
   async function begin(run: RunSteps, { claims, begins, runs, uses, tenants, strand }: Wanted): Promise<Found> {

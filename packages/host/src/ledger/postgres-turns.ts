@@ -1,3 +1,4 @@
+import { ownEpoch, requireEpochSql } from "../storage/index.ts";
 import type { NewTurn, TurnWrite } from "./submission.ts";
 
 const beginColumns = `id text, namespace_id text, actor text, execution_id text, fingerprint text, is_async integer,
@@ -28,6 +29,7 @@ export const beginTurns = (rows: string, count: string, hostId: string): string 
   where not exists (select 1 from turns as old where old.namespace_id = new.namespace_id
     and old.execution_id = new.execution_id and old.actor = '')
     and turn_count + turns_of_batch <= most_turns and byte_count + bytes_of_batch <= most_bytes
+    and ${requireEpochSql(ownEpoch, "place")}
   order by place on conflict do nothing returning id`;
 
 /** The runs of a batch that may write, locked. */

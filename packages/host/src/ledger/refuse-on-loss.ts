@@ -1,4 +1,5 @@
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { isCausedBy } from "../shared/index.ts";
 import { DatabaseWentBackError } from "../storage/index.ts";
 import type { LossStore } from "./loss-store.ts";
 
@@ -12,7 +13,8 @@ export function refuseOnLoss(api: ServiceApi, losses: Pick<LossStore, "requireWh
       await losses.requireWhole();
       return await run();
     } catch (error) {
-      throw isOfLoss(error) ? refusal(error) : error;
+      // It may be noticed only when the id is to be taken.
+      throw isCausedBy(error, DatabaseWentBackError) ? refusal(error) : error;
     }
   };
   return {
@@ -22,12 +24,6 @@ export function refuseOnLoss(api: ServiceApi, losses: Pick<LossStore, "requireWh
     sendMessage: (...given) => whole(() => api.sendMessage(...given)),
     executeTurn: (...given) => whole(() => api.executeTurn(...given)),
   };
-}
-
-/** Whether an error was caused by a loss that was noticed when the id was to be taken. */
-function isOfLoss(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof DatabaseWentBackError) return true;
-  return false;
 }
 
 function refusal(cause: unknown): ServiceHttpError {

@@ -74,6 +74,26 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     expect(many.steps).toHaveLength(1);
   });
 
+  test("removes nothing while the host is too old for the database, not even the next step, and everything after that", async () => {
+    const database = await openFresh(kind);
+    const state = { isTooOld: false };
+    const many = manyRows(450, () => void (state.isTooOld = true));
+    const withState = { ...database, isTooOld: () => state.isTooOld };
+    const retention = createRetention({
+      database: withState,
+      tasks: [removeOld(many.kind)],
+      log: recordingLog(),
+      now,
+      lock,
+    });
+    await retention.run();
+    await retention.run();
+    expect(many.steps.map(({ removed }) => removed)).toEqual([200]);
+    state.isTooOld = false;
+    await retention.run();
+    expect(many.steps.map(({ removed }) => removed)).toEqual([200, 200]);
+  });
+
   test("judges by a time that follows the clock by a day at most each time, so a jump ages nothing by years", async () => {
     const database = await openFresh(kind);
     const judge = async (time: string) => (await judgeTime(database, new Date(time), recordingLog())).toISOString();

@@ -6,7 +6,8 @@ import type { RetentionKind } from "./retention-kinds.ts";
 
 /**
  * Does one short piece of work, then pauses for as long as that took. So calls get at least half of the time of the writing
- * thread or of the locks. Throws a `ClosingError` when the host closes.
+ * thread or of the locks. Throws a `StoppedError` when the host closes, or is too old for
+ * its database.
  */
 export type RunStep = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -37,8 +38,8 @@ export interface RetentionOptions {
   lock: number;
 }
 
-class ClosingError extends Error {
-  override readonly name = "ClosingError";
+class StoppedError extends Error {
+  override readonly name = "StoppedError";
 }
 
 /** The locks of the tasks of a host: one for rows that are removed by age, one for those of deleted tenants. */
@@ -59,7 +60,7 @@ export function createRetention({ database, tasks, log, now, lock }: RetentionOp
   let isClosed = false;
 
   const step: RunStep = async (work) => {
-    if (isClosed) throw new ClosingError("The host closes.");
+    if (isClosed || database.isTooOld()) throw new StoppedError("The host removes nothing any more, or not now.");
     const startedAt = performance.now();
     const result = await work();
     await delay(performance.now() - startedAt);
@@ -67,13 +68,14 @@ export function createRetention({ database, tasks, log, now, lock }: RetentionOp
   };
 
   const runNow = async (): Promise<void> => {
+    if (database.isTooOld()) return;
     const at = await now();
     for (const { name, run } of tasks) {
       try {
         const removed = await oneHostAtATime(database, lock, () => run(at, step));
         if (removed !== undefined && removed > 0) log.info({ kind: name, removed }, "old rows removed");
       } catch (error) {
-        if (error instanceof ClosingError) return;
+        if (error instanceof StoppedError) return;
         log.error({ kind: name, ...errorFacts(error) }, failed);
       }
     }

@@ -22,6 +22,7 @@ export {
   toolLimitSchemas,
   toolLimitSettings,
 } from "./limits.ts";
+export { isCausedBy } from "./is-caused-by.ts";
 export { nearestName } from "./nearest-name.ts";
 export { createReportScheduler, type ReportScheduler } from "./report-scheduler.ts";
 export { createKeyedSemaphore, createSemaphore, type Semaphore } from "./semaphore.ts";

@@ -9,6 +9,8 @@ export { acceptGaps, countLost, type Gap, readGapStates, readOpenGaps, storeGap 
 export { DatabaseWentBackError } from "./history/history.ts";
 export { findLostChains, type LostChain } from "./history/lost-chains.ts";
 export { databaseEpoch, inspectDatabase } from "./inspect-database.ts";
+export { ownEpoch } from "./migrate.ts";
+export { OutdatedHostError, requireEpochSql } from "./schema-epoch.ts";
 export { openDatabase } from "./open-database.ts";
 export { livingHosts, lockedHosts } from "./living-hosts.ts";
 export { isOutage, outageReason } from "./outage.ts";

@@ -6,6 +6,23 @@ import type { Schema } from "./schema.ts";
 /** Which versions may serve a database. A version's epoch is the number of its newest migration. */
 export type SchemaEpoch = Schema["schema_epoch"];
 
+/** The database belongs to a newer version, which this host learned from a write. Nothing was written. */
+export class OutdatedHostError extends Error {
+  override readonly name = "OutdatedHostError";
+
+  constructor(options?: ErrorOptions) {
+    super("A newer version has changed the database, so this host begins nothing on it.", options);
+  }
+}
+
+/**
+ * A condition of an insert on PostgreSQL that divides by zero when versions of this epoch may not serve any more. INVARIANT: a host that
+ * was paused while a newer version migrated begins nothing, however late it hears of that. `column` is a number of the row, never below
+ * 0: so the condition is asked for each row, and not when there is none.
+ */
+export const requireEpochSql = (own: number, column: string): string =>
+  `1 / (case when ${column} >= 0 and (select lowest from schema_epoch) <= ${own} then 1 else 0 end) = 1`;
+
 /** The number of a migration. */
 export function numberOf({ name }: Pick<Migration, "name">): number {
   return Number.parseInt(name, 10);

@@ -2,6 +2,7 @@ import type { ServiceApi } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { context } from "../../test/records.ts";
+import { OutdatedHostError } from "../storage/index.ts";
 import { createOutdatedHost } from "./outdated-host.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -63,6 +64,17 @@ test("a host that is too old begins nothing, finishes what runs, and is drained 
     expect(await running[place]).toBe("done");
   }
   expect(isDrained()).toBe(true);
+});
+
+test("a host that learns it only by a write that was refused answers in the same way", async () => {
+  const service = {
+    invokeTool: () => Promise.reject(new Error("not stored", { cause: new OutdatedHostError() })),
+    executeTurn: () => Promise.reject(new Error("not stored")),
+  } as unknown as ServiceApi;
+  const { outdated } = hostOn();
+  const api = outdated.refuseNew(service, ["invokeTool", "executeTurn"]);
+  await expect(call(api)).rejects.toMatchObject(refused);
+  await expect(turn(api)).rejects.toThrow("not stored");
 });
 
 test("it lets its turns go again and again, and stops those that have not ended after thirty seconds", async () => {

@@ -1,6 +1,7 @@
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
-import type { Database } from "../storage/index.ts";
+import { isCausedBy } from "../shared/index.ts";
+import { type Database, OutdatedHostError } from "../storage/index.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
 
 /** What a host does while its version is too old for its database. */
@@ -75,7 +76,10 @@ export function createOutdatedHost({ database, journal, onChange, onError }: Out
         const operation = api[name] as (...given: unknown[]) => Promise<unknown>;
         const refusing = (...given: unknown[]): Promise<unknown> => {
           if (database.isTooOld()) return Promise.reject(outdated());
-          return track(() => operation(...given));
+          return track(() => operation(...given)).catch((error: unknown) => {
+            // A host that was paused may learn it only when it writes.
+            throw isCausedBy(error, OutdatedHostError) ? outdated(error) : error;
+          });
         };
         return [name, refusing];
       });
@@ -90,6 +94,6 @@ export function createOutdatedHost({ database, journal, onChange, onError }: Out
   };
 }
 
-function outdated(): ServiceHttpError {
-  return new ServiceHttpError(503, "overloaded", outdatedReason, { headers: { "retry-after": "1" } });
+function outdated(cause?: unknown): ServiceHttpError {
+  return new ServiceHttpError(503, "overloaded", outdatedReason, { cause, headers: { "retry-after": "1" } });
 }

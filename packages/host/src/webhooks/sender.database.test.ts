@@ -19,7 +19,7 @@ const secret = "a secret of a webhook, long enough";
 const secretBytes = Buffer.from(secret);
 const dayMs = 86_400_000;
 
-interface HostOptions extends Partial<Pick<SenderOptions, "attemptMs" | "graceMs" | "expire">> {
+interface HostOptions extends Partial<Pick<SenderOptions, "attemptMs" | "graceMs" | "expire" | "isTooOld">> {
   events?: readonly string[];
 }
 
@@ -48,6 +48,7 @@ function openHost(database: Database, urls: readonly string[], { events, ...opti
     notices,
     expire: stores.escalations.expire,
     isShared: database.isShared,
+    isTooOld: database.isTooOld,
     clock,
     log,
     metrics,
@@ -153,6 +154,23 @@ describe.each(databaseKinds)("a webhook on %s", (kind) => {
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(4);
     expect(new Set(receiver.received.map(({ timestamp }) => timestamp))).toEqual(new Set([time.now / 1000]));
     await counted(host, "sent", 4);
+  });
+
+  test("is sent nothing while the host is too old for the database, and everything after that", async () => {
+    const state = { isTooOld: true, looks: 0 };
+    const isTooOld = (): boolean => {
+      state.looks += 1;
+      return state.isTooOld;
+    };
+    const { receiver, host } = await begin({ isTooOld });
+    const { expiresAt } = await host.ask("Once more?");
+    host.time.now = Date.parse(expiresAt);
+    host.sender.start();
+    await eventually(() => expect(state.looks).toBeGreaterThan(2));
+    expect([receiver.received.length, await host.outbox.count()]).toEqual([0, 1]);
+    state.isTooOld = false;
+    await emptied(host);
+    expect(receiver.received.map(({ message }) => message.type)).toEqual(["escalation.opened", "escalation.expired"]);
   });
 
   test("is told once of what expired, also after every host was down", async () => {

@@ -15,6 +15,8 @@ export interface SenderOptions {
   expire(now: string, most: number): Promise<number>;
   /** Whether other hosts send from the same outbox. */
   isShared: boolean;
+  /** Whether a newer version has changed the database so that this host may not send from it. */
+  isTooOld(): boolean;
   clock(): Date;
   log: Log;
   metrics: Pick<Metrics, "webhookMessages">;
@@ -53,6 +55,7 @@ export function createSender(options: SenderOptions): Sender {
   const { pollMs = webhooks.length > 0 ? 1_000 : 60_000 } = options;
   const stopping = new AbortController();
   const breaking = new AbortController();
+  const isHalted = (): boolean => stopping.signal.aborted || options.isTooOld();
   const sending = new Map<Webhook, Promise<void>>();
   let polling: Promise<void> | undefined;
   let isPrepared = false;
@@ -108,7 +111,7 @@ export function createSender(options: SenderOptions): Sender {
   const sendAll = async (webhook: Webhook): Promise<void> => {
     // Another host wrote these before it learned that the webhook is gone.
     if (webhook.isGone) return void (await drop(webhook));
-    while (!stopping.signal.aborted && !webhook.isGone) {
+    while (!isHalted() && !webhook.isGone) {
       const taken = await outbox.take(webhook, clock());
       if (taken === undefined) return;
       await deliver(webhook, taken);
@@ -118,11 +121,11 @@ export function createSender(options: SenderOptions): Sender {
 
   const expireAll = async (): Promise<void> => {
     let marked = expiredAtOnce;
-    while (marked === expiredAtOnce && !stopping.signal.aborted)
-      marked = await options.expire(clock().toISOString(), expiredAtOnce);
+    while (marked === expiredAtOnce && !isHalted()) marked = await options.expire(clock().toISOString(), expiredAtOnce);
   };
 
   const poll = async (): Promise<void> => {
+    if (isHalted()) return;
     if (!isPrepared) await prepare();
     // Messages are sent even if marking expired escalations fails.
     await expireAll().catch(onError);

@@ -19,6 +19,12 @@ export const rooms = {
   turns: room(host, "turns", []),
   audit: room(host, "audit", []),
   escalations: room(host, "escalations", [adminTests("escalation-*", "act-approvals")]),
+  console: {
+    sources: "packages/console/src",
+    tests: ["packages/console/src/**/*.test.ts"],
+    // What the page does. What it draws is seen in a browser.
+    isSource: (file) => file === "app.tsx" || /^(shared|shell)\/.*\.ts$/.test(file),
+  },
 };
 
 /** Those of the operators' interface that are about a room: all of them take minutes for each change that no one notices. */

@@ -68,11 +68,11 @@ console.log(summaryOf(report, seen));
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-function sourcesIn({ sources, isDescription }) {
+function sourcesIn({ sources, isSource = (file) => file.endsWith(".ts"), isDescription }) {
   const isReached = (file) => values.databases !== "sqlite" || !basename(file).startsWith("postgres-");
   return readdirSync(sources, { recursive: true }).filter(
     (file) =>
-      file.endsWith(".ts") &&
+      isSource(file) &&
       !file.endsWith(".test.ts") &&
       !file.endsWith("index.ts") &&
       !isDescription?.(file) &&

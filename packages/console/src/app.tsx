@@ -14,15 +14,15 @@ import { TenantChoice } from "./shell/tenant-choice.tsx";
 
 /** The whole page: a sign-in, a choice of tenant, or a screen in its frame. */
 export function App() {
-  const [state, setState] = useState<"starting" | "ready">("starting");
+  const [isStarting, setStarting] = useState(true);
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
     void begin()
       .then(setProblem)
-      .then(() => setState("ready"));
+      .then(() => setStarting(false));
     return pageHalf.onChange(() => void followSession());
   }, []);
-  if (state === "starting") return <div class="loading page-loading" role="status" aria-label="Loading the console" />;
+  if (isStarting) return <div class="loading page-loading" role="status" aria-label="Loading the console" />;
   if (session.current.value === undefined) return <SignIn problem={problem} />;
   return (
     <>

@@ -18,8 +18,10 @@ function at<T>(all: readonly T[], place: number): T {
 }
 
 test("what is read is shown when it is there, and it is said that it is being read before", async () => {
-  const { sent, now } = await readGrants();
-  expect(now()).toMatchObject({ value: undefined, problem: undefined, isLoading: true });
+  const { sent, outputs, now } = await readGrants();
+  expect([outputs[0], now()]).toMatchObject(
+    [1, 2].map(() => ({ value: undefined, problem: undefined, isLoading: true })),
+  );
   expect(sent.map(({ path, search }) => path + search)).toEqual(["/admin/v1/grants?namespaceId=acme"]);
   await at(sent, 0).answer({ grants: ["a"] });
   expect(now()).toMatchObject({ value: { grants: ["a"] }, problem: undefined, isLoading: false });
@@ -128,6 +130,8 @@ test("an operator who signs in reads everything again, and what comes for the se
   session.current.value = operator("two");
   await settle();
   expect(sent).toHaveLength(2);
+  // It may say that its session has ended.
+  expect(at(sent, 0).signal?.aborted).toBe(false);
   await at(sent, 1).answer({ grants: ["of two"] });
   await at(sent, 0).answer({ grants: ["of one"] });
   expect(now().value).toEqual({ grants: ["of two"] });

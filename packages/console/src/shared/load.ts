@@ -21,16 +21,13 @@ export function useLoad<T>(
   keys: readonly (string | number | undefined)[],
 ): Loaded<T> {
   const key = JSON.stringify(keys);
-  const [state, setState] = useState<{ key: string; value?: T; problem?: string; isLoading: boolean }>({
-    key,
-    isLoading: true,
-  });
+  const [state, setState] = useState<{ key?: string; value?: T; problem?: string; isLoading?: boolean }>({});
   const [round, setRound] = useState(0);
   useEffect(() => {
     let isWanted = true;
     const asked = session.current.value;
     const waiting = new AbortController();
-    setState((before) => ({ ...(before.key === key ? before : { key }), key, isLoading: true }));
+    setState((before) => ({ ...(before.key === key && before), key, isLoading: true }));
     read(waiting.signal).then(
       (value) => isWanted && setState({ key, value, isLoading: false }),
       (error: unknown) =>
@@ -46,7 +43,7 @@ export function useLoad<T>(
   return {
     value: isCurrent ? state.value : undefined,
     problem: isCurrent ? state.problem : undefined,
-    isLoading: state.isLoading || !isCurrent,
+    isLoading: !isCurrent || state.isLoading !== false,
     reload: () => setRound((before) => before + 1),
   };
 }

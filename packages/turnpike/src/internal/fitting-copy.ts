@@ -111,6 +111,11 @@ export function generateCopy(parts: readonly Part[]): Reader {
   const writes = parts.map(
     ({ key }, place) => `if (part${place} !== undefined) copy[${JSON.stringify(key)}] = part${place};`,
   );
+  // An object without optional keys, as most are, is made at once and does not grow key by key.
+  const required = parts.flatMap(({ key, isRequired }, place) =>
+    isRequired ? [`${JSON.stringify(key)}: part${place}`] : [],
+  );
+  const isWhole = parts.flatMap(({ isRequired }, place) => (isRequired ? [] : [`part${place} === undefined`]));
   // oxlint-disable-next-line no-new-func -- see above
   const generate = new Function(
     "readers",
@@ -121,6 +126,7 @@ export function generateCopy(parts: readonly Part[]): Reader {
       let read = 0;
       ${reads.join("\n")}
       if (!hasKeys(source, read)) return unsure;
+      if (${["true", ...isWhole].join(" && ")}) return { ${required.join(", ")} };
       const copy = {};
       ${writes.join("\n")}
       return copy;

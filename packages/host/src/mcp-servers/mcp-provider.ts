@@ -149,6 +149,14 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
     };
   };
 
+  /** A list has the same handlers for as long as it is the newest, so that what is known of them is worked out once. */
+  const handlers = new WeakMap<ReadonlyMap<string, McpTool>, readonly ToolHandler[]>();
+  const handlersFor = (tools: ReadonlyMap<string, McpTool>): readonly ToolHandler[] => {
+    const made = handlers.get(tools) ?? [...tools.values()].map(handlerFor);
+    handlers.set(tools, made);
+    return made;
+  };
+
   return {
     id: namespace,
     namespaces: [namespace],
@@ -158,15 +166,14 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
       const connecting = options.clients.connection(context);
       connecting.catch(() => {});
       const away = options.clients.isConnected(context) ? undefined : await toolsWhileAway(context);
-      if (away !== undefined && away.size > 0) return [...away.values()].map(handlerFor);
+      if (away !== undefined && away.size > 0) return handlersFor(away);
       try {
-        const tools = await toolsOf(await connecting, options.clients.keyOf(context));
-        return [...tools.values()].map(handlerFor);
+        return handlersFor(await toolsOf(await connecting, options.clients.keyOf(context)));
       } catch (error) {
         // The connection may have been lost just now.
         const last = await toolsWhileAway(context);
         if (last.size === 0) throw error;
-        return [...last.values()].map(handlerFor);
+        return handlersFor(last);
       }
     },
     async compare(connection, connectionKey) {

@@ -123,6 +123,7 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
       return current;
     },
     async connected({ signal, timeoutMs }) {
+      if (current !== undefined && tryingSince === Infinity && !signal.aborted) return current;
       const signals = [signal, retired.signal];
       const until = clock() + timeoutMs;
       const restMs = current === undefined ? retryAt - clock() : 0;

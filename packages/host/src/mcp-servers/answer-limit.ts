@@ -1,4 +1,4 @@
-import { isJSONRPCResponse, type Transport } from "@modelcontextprotocol/client";
+import type { Transport } from "@modelcontextprotocol/client";
 
 /** How many answers to a server's own requests may be pending at a time. */
 const maxAnswers = 16;
@@ -13,7 +13,7 @@ export function limitAnswers(transport: Transport): void {
   const send = transport.send.bind(transport);
   let onTheirWay = 0;
   transport.send = async (message, options) => {
-    if (!isJSONRPCResponse(message)) return send(message, options);
+    if ("method" in message) return send(message, options);
     const isLong = typeof message.id === "string" && message.id.length > maxIdLength;
     if (onTheirWay === maxAnswers || isLong) return;
     onTheirWay += 1;

@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { ProtocolError } from "@modelcontextprotocol/client";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { openHttpChannel } from "./http-channel.ts";
-import { createLineLimiter } from "./line-limiter.ts";
+import { createLineReader } from "./line-reader.ts";
 import { toToolError } from "./server-answer.ts";
 
 const tooLong = "expected a whole number from -9007199254740991 to 9007199254740991; send any other as a string";
@@ -46,13 +48,11 @@ describe("a message of a server", () => {
   }
 });
 
-test("a program's line with a changed number becomes the error of its request", async () => {
-  const limits = { maxBytes: 1000, maxNodes: 1000, maxDepth: 100, maxLinesPerSecond: 5 };
-  const gate = createLineLimiter(limits);
-  gate.end(`${changed}\n`);
-  const lines: Buffer[] = [];
-  for await (const line of gate) lines.push(line as Buffer);
-  expect(JSON.parse(Buffer.concat(lines).toString())).toEqual(refused);
+test("a program's line with a changed number becomes the error of its request", () => {
+  const readLines = createLineReader({ maxBytes: 1000, maxNodes: 1000, maxDepth: 100 });
+  expect(readLines(Buffer.from(`${changed}\n`)).map((line) => JSON.parse(line.toString()) as unknown)).toEqual([
+    refused,
+  ]);
 });
 
 for (const row of [
@@ -60,9 +60,12 @@ for (const row of [
   { name: "event", type: "text/event-stream", body: `data: ${changed}\n\n` },
 ]) {
   test(`a remote server's ${row.name} with a changed number becomes the error of its request`, async () => {
-    const fetch = () => Promise.resolve(new Response(row.body, { headers: { "content-type": row.type } }));
-    const { transport } = openHttpChannel(
-      { url: "http://server.test/mcp", headers: {}, fetch },
+    const server = createServer((_, outgoing) => outgoing.writeHead(200, { "content-type": row.type }).end(row.body));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const { transport, close } = openHttpChannel(
+      { url: `http://127.0.0.1:${port}/mcp`, headers: {} },
       { maxBytes: 1000, timeoutMs: 60_000 },
     );
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
@@ -70,7 +73,7 @@ for (const row of [
     await transport.start();
     await transport.send({ jsonrpc: "2.0", id: 7, method: "tools/call" });
     expect(await heard).toEqual(refused);
-    await transport.close();
+    await close();
   });
 }
 

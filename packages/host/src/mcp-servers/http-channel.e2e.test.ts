@@ -3,7 +3,8 @@ import { createServer, type ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventually } from "../../test/host-calls.ts";
-import { openHttpChannel, type ExchangeLimits } from "./http-channel.ts";
+import type { ExchangeLimits } from "./http-answer.ts";
+import { openHttpChannel } from "./http-channel.ts";
 
 interface Exchange {
   message: { id?: number; method: string };

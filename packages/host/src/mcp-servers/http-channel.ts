@@ -1,55 +1,29 @@
-import {
-  isJSONRPCRequest,
-  StreamableHTTPClientTransport,
-  type FetchLike,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { StreamableHTTPClientTransport, type FetchLike, type JSONRPCRequest } from "@modelcontextprotocol/client";
 import { timeoutSignal } from "../shared/index.ts";
 import { withTrace } from "../telemetry/index.ts";
 import type { Channel } from "./channel.ts";
-import { createEventReader } from "./event-reader.ts";
-import { withExactNumbers } from "./exact-numbers.ts";
-import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
-import { tooLargeCode } from "./line-limiter.ts";
-import { createRateLimiter } from "./rate-limiter.ts";
+import { fetchWith, type HeaderSecrets } from "./header-secrets.ts";
+import { isEventStream, readMessages, readWhole, type ExchangeLimits, type StreamLimits } from "./http-answer.ts";
+import { createCallSender, type CallTarget } from "./http-calls.ts";
 
 /** A server that speaks MCP over streamable HTTP. */
 export interface HttpServer {
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Sends the requests; the system's fetch unless given. */
-  fetch?: FetchLike;
-}
-
-/** Thrown for an answer that is larger than it may be. */
-export class AnswerTooLargeError extends Error {
-  override readonly name = "AnswerTooLargeError";
+  /** Further headers of each request. */
+  secrets?: HeaderSecrets | undefined;
 }
 
 /** The code of the error that replaces an answer that did not come. */
 export const brokenOffCode = -32_098;
 
-/** The limits of one exchange. */
-export interface ExchangeLimits {
-  /** The limit of an answer, and of each message of a stream. */
-  maxBytes: number;
-  /** The limit of the whole exchange. Messages of a stream do not extend it. */
-  timeoutMs: number;
-  /** How much structure a message may have, for a server that is not trusted. */
-  json?: JsonLimits;
-  /** Called once, when the server sends more messages in a stream than are read. */
-  onFlood?(): void;
-}
-
-/** How many times the bytes of one message a whole stream may have, including everything before the answer. */
-const streamFactor = 4;
-const maxMessagesPerSecond = 1000;
-
 /** Opens a channel to a remote server. Nothing is sent before the first message. */
-export function openHttpChannel({ url, headers, fetch: send = fetch }: HttpServer, limits: ExchangeLimits): Channel {
+export function openHttpChannel({ url, headers, secrets }: HttpServer, exchange: ExchangeLimits): Channel {
+  const limits = sayOnce(exchange);
+  const open: CallTarget["open"] = new Map();
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: createBoundedFetch(limits, send),
+    fetch: createBoundedFetch(limits, open, secrets === undefined ? fetch : fetchWith(secrets)),
     // Streams are not resumed: an answer that breaks off fails its call.
     reconnectionOptions: {
       maxRetries: 0,
@@ -58,27 +32,48 @@ export function openHttpChannel({ url, headers, fetch: send = fetch }: HttpServe
       reconnectionDelayGrowFactor: 1,
     },
   });
-  answerBrokenStreams(transport);
+  const calls = createCallSender({ url: new URL(url), headers, secrets, open }, transport, limits);
+  const send = transport.send.bind(transport);
+  // Only fetch goes through the proxy of the environment.
+  let isForFetch = process.env["NODE_USE_ENV_PROXY"] !== undefined;
+  transport.send = async (message, options) => {
+    if (!("method" in message && "id" in message)) return send(message, options);
+    const answered = { ...options, onRequestStreamEnd: options?.onRequestStreamEnd ?? (() => breakOff(message)) };
+    if (isForFetch || !isPlainCall(message)) return send(message, answered);
+    if (await calls.send(message, answered)) return undefined;
+    // Where a server sends calls on to, the transport follows, within the same origin.
+    isForFetch = true;
+    return send(message, answered);
+  };
+  /** Answers a request with an error when its stream has ended. After the real answer, the error has no effect. */
+  const breakOff = ({ id }: JSONRPCRequest): void => {
+    const error = { code: brokenOffCode, message: "The answer broke off." };
+    transport.onmessage?.({ jsonrpc: "2.0", id, error });
+  };
   return {
     transport,
     async close() {
       await transport.terminateSession().catch(() => {});
+      calls.close();
       await transport.close();
     },
   };
 }
 
-/**
- * Answers a request with an error when its stream has ended, unless its sender handles the end itself. After the real answer,
- * the error has no effect.
- */
-function answerBrokenStreams(transport: Transport): void {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    if (!isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) return send(message, options);
-    const error = { code: brokenOffCode, message: "The answer broke off." };
-    const onRequestStreamEnd = (): void => transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
-    return send(message, { ...options, onRequestStreamEnd });
+/** A call of a tool whose name a header can have as it is. */
+function isPlainCall({ method, params }: JSONRPCRequest): boolean {
+  return method === "tools/call" && /^[\w.-]*$/.test(String(params?.["name"] ?? ""));
+}
+
+/** The same limits, which tell the listener of a flood once. */
+function sayOnce(limits: ExchangeLimits): StreamLimits {
+  let isFlooding = false;
+  return {
+    ...limits,
+    onFlood() {
+      if (!isFlooding) limits.onFlood?.();
+      isFlooding = true;
+    },
   };
 }
 
@@ -93,14 +88,7 @@ interface Sent {
  * A fetch within the limits. Answers are returned whole, and streams message by message. It does not open the stream of a
  * server's own messages.
  */
-function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike {
-  const open = new Map<string | number, AbortController>();
-  let isFlooding = false;
-  const onFlood = (): void => {
-    if (!isFlooding) limits.onFlood?.();
-    isFlooding = true;
-  };
-
+function createBoundedFetch(limits: StreamLimits, open: CallTarget["open"], send: FetchLike): FetchLike {
   return async (url, init) => {
     if (init?.method === "GET") return new Response(null, { status: 405 });
     const { id: messageId, method, params } = sentIn(init?.body);
@@ -116,10 +104,13 @@ function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike 
     try {
       const response = await send(url, withTrace({ ...init, signal: AbortSignal.any(signals) }));
       const { status, statusText, headers } = response;
-      isStreaming = response.ok && id !== undefined && isEventStream(headers) && response.body !== null;
+      const chunks = response.body as AsyncIterable<Uint8Array> | null;
+      isStreaming =
+        response.ok && id !== undefined && isEventStream(headers.get("content-type") ?? "") && chunks !== null;
+      if (chunks === null) return new Response(null, { status, statusText, headers });
       const body = isStreaming
-        ? streamOf(readMessages(response.body as AsyncIterable<Uint8Array>, { ...limits, onFlood }, id, end), leaving)
-        : await readWhole(response, limits);
+        ? streamOf(readEvents(chunks, limits, id, end), leaving)
+        : await readWhole(chunks, limits);
       return new Response(body, { status, statusText, headers });
     } finally {
       // A server may hold the stream of a cancelled request open for any time.
@@ -133,57 +124,15 @@ function sentIn(body: unknown): Sent {
   return typeof body === "string" ? (JSON.parse(body) as Sent) : {};
 }
 
-function isEventStream(headers: Headers): boolean {
-  return /^text\/event-stream\s*(;|$)/i.test(headers.get("content-type") ?? "");
-}
-
-async function readWhole({ body }: Response, { maxBytes, json }: ExchangeLimits): Promise<Buffer | null> {
-  if (body === null) return null;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new AnswerTooLargeError(`An answer has at most ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
-  const whole = Buffer.concat(chunks);
-  checkStructure(whole, json);
-  return withExactNumbers(whole);
-}
-
-function checkStructure(message: Buffer, json: JsonLimits | undefined): void {
-  if (json === undefined || isWithinJsonLimits(message, json)) return;
-  throw new AnswerTooLargeError(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
-}
-
-/**
- * The messages of a stream that are within the limits, each as an event of its own. A message that is too large ends the stream
- * with an error for the request.
- */
-async function* readMessages(
+/** The messages of a stream, each as an event of its own. */
+async function* readEvents(
   chunks: AsyncIterable<Uint8Array>,
-  { maxBytes, json, onFlood }: ExchangeLimits & { onFlood(): void },
+  limits: StreamLimits,
   id: string | number | undefined,
   onEnd: () => void,
 ): AsyncGenerator<Uint8Array> {
-  const tooLarge = (): Error => new AnswerTooLargeError(`A message has at most ${maxBytes} bytes.`);
-  const readEvents = createEventReader(maxBytes, tooLarge);
-  const turn = createRateLimiter(maxMessagesPerSecond, { onFlood });
-  let size = 0;
   try {
-    for await (const chunk of chunks) {
-      size += chunk.length;
-      if (size > streamFactor * maxBytes) throw tooLarge();
-      for (const message of readEvents(chunk)) {
-        checkStructure(message, json);
-        await turn();
-        yield eventOf(withExactNumbers(message));
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof AnswerTooLargeError)) throw error;
-    const answer = { jsonrpc: "2.0", id, error: { code: tooLargeCode, message: "The answer is too large." } };
-    yield eventOf(Buffer.from(JSON.stringify(answer)));
+    for await (const message of readMessages(chunks, limits, id)) yield eventOf(message);
   } finally {
     onEnd();
   }

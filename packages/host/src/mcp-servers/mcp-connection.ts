@@ -13,7 +13,8 @@ import { z } from "zod";
 import { version } from "../shared/index.ts";
 import { limitAnswers } from "./answer-limit.ts";
 import type { Channel } from "./channel.ts";
-import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
+import { AnswerTooLargeError } from "./http-answer.ts";
+import { brokenOffCode } from "./http-channel.ts";
 import { plainText } from "./plain-text.ts";
 import { createServerLists, type ChangedList, type ListKind } from "./server-lists.ts";
 

@@ -2,7 +2,7 @@ import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError, withMembers } from "../shared/index.ts";
 import { foreignErrorFacts, type Log } from "../telemetry/index.ts";
-import { createHeaderSecrets, fetchWith, placesOf, type HeaderSecrets } from "./header-secrets.ts";
+import { createHeaderSecrets, placesOf, type HeaderSecrets } from "./header-secrets.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
@@ -267,7 +267,7 @@ export function routeTo(
     async openChannel() {
       // Without its secrets the server would refuse every request.
       await secrets?.read();
-      return openHttpChannel({ url, headers, ...(secrets && { fetch: fetchWith(secrets) }) }, limits);
+      return openHttpChannel({ url, headers, secrets }, limits);
     },
   });
 }

@@ -9,8 +9,9 @@ import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { withoutHiddenText } from "../shared/index.ts";
 import { changedNumberCode } from "./exact-numbers.ts";
-import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
-import { tooLargeCode } from "./line-limiter.ts";
+import { AnswerTooLargeError } from "./http-answer.ts";
+import { brokenOffCode } from "./http-channel.ts";
+import { tooLargeCode } from "./line-reader.ts";
 import type { ToolAnswer } from "./mcp-connection.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 

@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Channel } from "./channel.ts";
 import type { JsonLimits } from "./json-limits.ts";
-import { createLineLimiter } from "./line-limiter.ts";
+import { createLineTransport } from "./line-transport.ts";
 import { makeServerFolder, removeServerFolder, type ServerUser } from "./server-folder.ts";
 import { logStandardError, type StandardErrorLine } from "./standard-error.ts";
 
@@ -59,11 +58,12 @@ async function start(server: StdioServer, folder: string, limits: StdioLimits): 
   child.stdin.on("error", () => {}).setMaxListeners(0);
   logStandardError(child.stderr, { write: onStandardError, secrets: Object.values(server.env ?? {}) });
   await once(child, "spawn");
-  const lines = child.stdout.pipe(createLineLimiter({ maxBytes, ...json, maxLinesPerSecond }, { onFlood }));
+  const streams = { output: child.stdout, input: child.stdin };
+  const transport = createLineTransport(streams, { maxBytes, ...json, maxLinesPerSecond }, { onFlood });
   return {
-    // The class is named after the other end, but it only reads messages from one stream and writes them to another.
-    transport: new StdioServerTransport(lines, child.stdin, { maxBufferSize: 2 * maxBytes }),
+    transport,
     async close() {
+      await transport.close();
       await endProcess(child, ended);
       await removeServerFolder(folder, server.user);
     },
@@ -84,7 +84,6 @@ function environmentFor({ env }: StdioServer, folder: string): NodeJS.ProcessEnv
 /** Closes the server's input first, which also ends it when the host itself is killed; then sends signals. */
 async function endProcess(child: ChildProcess, ended: Promise<void>): Promise<void> {
   child.stdin?.end();
-  child.stdout?.unpipe().resume();
   child.stderr?.resume();
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     if (await isOverSoon(ended)) return;

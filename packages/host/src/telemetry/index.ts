@@ -10,7 +10,7 @@ export {
 export { countAuditEvents, countDecisions, measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";
-export { inSpan, type OpenSpan, runIn, withTrace } from "./spans.ts";
+export { inSpan, type OpenSpan, runIn, traceHeaders, withTrace } from "./spans.ts";
 export {
   inModelSpan,
   traceAuditedDecisions,

@@ -54,6 +54,11 @@ export function activeSpan(): OpenSpan | undefined {
   return active.getStore();
 }
 
+/** The headers with which another service continues the trace; none when there is no trace. */
+export function traceHeaders(): Readonly<Record<string, string>> {
+  return active.getStore()?.headers() ?? {};
+}
+
 /** A request to another service, which continues the trace if there is one. */
 export function withTrace(init: RequestInit): RequestInit {
   const span = active.getStore();

@@ -1,28 +1,23 @@
-import { Transform } from "node:stream";
 import { withExactNumbers } from "./exact-numbers.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
-import { createRateLimiter, type RateLimiterOptions } from "./rate-limiter.ts";
 
 /** The code of the error that replaces an answer that is too large. */
 export const tooLargeCode = -32_099;
 
-/** The limits of a server's output. */
+/** The limits of a line. */
 export interface LineLimits extends JsonLimits {
   maxBytes: number;
-  /** More lines within one second wait for the next second. */
-  maxLinesPerSecond: number;
 }
 
 const newline = 0x0a;
 const endBytes = 512;
 
 /**
- * Passes the lines of a server on, within limits. A line that is too large, or has numbers that parsing would change, is
- * replaced by an error for its caller, and a flood is slowed down. The stream stays open: other callers wait for answers, and
- * one caller may have caused the flood.
+ * Makes a function that takes the bytes of a server's output and returns the lines that they complete. A line that is too large,
+ * or has numbers that parsing would change, is replaced by an error for its caller. It does not end the output: other callers
+ * wait for answers, and one caller may have caused it.
  */
-export function createLineLimiter(limits: LineLimits, options: RateLimiterOptions = {}): Transform {
-  const turn = createRateLimiter(limits.maxLinesPerSecond, options);
+export function createLineReader(limits: LineLimits): (chunk: Buffer) => Buffer[] {
   let parts: Buffer[] = [];
   let size = 0;
 
@@ -33,31 +28,25 @@ export function createLineLimiter(limits: LineLimits, options: RateLimiterOption
     if (size > limits.maxBytes) parts = endsOf(Buffer.concat(parts));
   };
   const take = (): Buffer | undefined => {
-    const line = Buffer.concat(parts);
+    const [first] = parts;
+    const line = first !== undefined && parts.length === 1 ? first : Buffer.concat(parts);
     const isTooLarge = size > limits.maxBytes || !isWithinJsonLimits(line, limits);
     [parts, size] = [[], 0];
-    return isTooLarge
-      ? errorFor(Buffer.concat(endsOf(line)).toString("utf8"))
-      : Buffer.concat([withExactNumbers(line), Buffer.from([newline])]);
+    return isTooLarge ? errorFor(Buffer.concat(endsOf(line)).toString("utf8")) : withExactNumbers(line);
   };
-  const pass = async (gate: Transform, chunk: Buffer, done: () => void): Promise<void> => {
+
+  return (chunk) => {
+    const lines: Buffer[] = [];
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       add(chunk.subarray(start, end));
       start = end + 1;
       const line = take();
-      await turn();
-      if (line !== undefined) gate.push(line);
+      if (line !== undefined) lines.push(line);
     }
     add(chunk.subarray(start));
-    done();
+    return lines;
   };
-
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      void pass(this, chunk, done);
-    },
-  });
 }
 
 function endsOf(line: Buffer): Buffer[] {
@@ -74,5 +63,5 @@ function errorFor(ends: string): Buffer | undefined {
   const [, id] = atStart.exec(ends) ?? atEnd.exec(ends) ?? [];
   if (id === undefined) return undefined;
   const error = `{"code":${tooLargeCode},"message":"The answer is too large."}`;
-  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}\n`);
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
 }

@@ -4,7 +4,6 @@ import { cases } from "../suite.ts";
 import { partitions, pauses } from "./away-hosts.ts";
 import { failovers } from "./failovers.ts";
 import { frozenLogs } from "./frozen-logs.ts";
-import { plantedBugs } from "./planted-bugs.ts";
 import { poolers } from "./poolers.ts";
 import { replacedFiles } from "./replaced-files.ts";
 
@@ -13,17 +12,12 @@ describe("what happens beneath hosts at work", { timeout: 600_000 }, () => {
     { suite: pauses, rounds: 1 },
     { suite: partitions, rounds: 1 },
     { suite: failovers, rounds: 1 },
-    { suite: frozenLogs, rounds: 2 },
+    { suite: frozenLogs, rounds: 1 },
     { suite: replacedFiles, rounds: 3 },
-    { suite: poolers, rounds: 2 },
+    { suite: poolers, rounds: 1 },
   ])("$suite.name: $suite.says", async ({ suite, rounds }) => {
     const { counts, findings } = await suite.run(cases(rounds, seed));
     expect(findings).toEqual([]);
     expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
-  });
-
-  test.each(plantedBugs)("$suite.name finds a host in which $name", async ({ suite, finds, file, from, to }) => {
-    const { findings } = await suite.run(cases(1, seed, { file, from, to }));
-    expect(findings.map(({ what }) => what).join("\n")).toMatch(finds);
   });
 });

@@ -32,7 +32,7 @@ export const unlockedSeconds = 3;
 /**
  * Whether a host is dead. `unlockedFor` says how long the judge has seen it without its lock. INVARIANT: a host that may itself have
  * been away, with the database or without it, holds no other for dead until it has beaten for long enough: what it sees are the
- * beats of the time before. A clock that was set is such a time as well: whoever lives beats by the new one within two seconds.
+ * beats of the time before. A clock that was set is such a time as well: a living host beats by the new one within two seconds.
  */
 export function isDead(host: HostSigns | undefined, judge: JudgeSigns, unlockedFor: number): boolean {
   if (host === undefined || host.hasEnded) return true;

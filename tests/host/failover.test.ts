@@ -126,10 +126,10 @@ test("a standby that lagged and was promoted is noticed before anything is done 
       body: stepsTurn("new", 1),
     });
     expect(codeOf(begun)).toEqual([503, "database_went_back"]);
-    expect((await ask(host.url, "/ready")).body).toMatchObject({
-      status: "unavailable",
-      reason: expect.stringMatching(/^The database went back: /) as string,
-    });
+    const reason = expect.stringMatching(/^The database went back: /) as string;
+    await eventually(async () =>
+      expect((await ask(host.url, "/ready")).body).toMatchObject({ status: "unavailable", reason }),
+    );
   }
   openGate(here.folder, "gate");
   for (const id of ["held", "asking"])

@@ -101,7 +101,7 @@ describe.each(anyDatabase)("an operator's walk on %s", (kind) => {
     const [, trace = ""] = / --trace (\S+)/.exec(why) ?? [];
     expect(steady(await command(host, words`why --tenant acme --trace ${trace}`)).stdout).toContain(
       "\nGRANT               FROM         FAILED   BECAUSE\n" +
-        "grant-000000000000  human:alice  revoked  it was revoked 2026-01-01T00:00:00.000Z\n",
+        "grant-000000000000  human:alice  revoked  It was revoked at 2026-01-01T00:00:00.000Z.\n",
     );
     expect((await type("turnpike audit verify --tenant acme")).stdout).toMatch(/^The audit log of acme is whole: /);
 

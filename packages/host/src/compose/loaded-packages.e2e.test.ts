@@ -24,9 +24,9 @@ const rows: Row[] = [
   { name: "PostgreSQL's driver is loaded for a PostgreSQL", kind: "postgres", loaded: ["pg"] },
   { name: "MCP's library for servers is loaded for the first MCP client", path: "/mcp", loaded: [server] },
   {
-    name: "MCP's library is loaded for an MCP server",
+    name: "MCP's library for clients is loaded for an MCP server",
     config: { mcp: { servers: { notes: { command: ["true"] } } } },
-    loaded: [client, server],
+    loaded: [client],
   },
 ];
 

@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ConfigError, makeFolder, putInPlace } from "../shared/index.ts";
 import { type BackupFacts, checkBackup } from "./check-backup.ts";
+import { markOf } from "./sqlite/closed-mark.ts";
 import { holdLock, lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
 import { realFile } from "./sqlite/real-file.ts";
 import { SqliteFile } from "./sqlite/sqlite-file.ts";
@@ -39,7 +40,8 @@ export async function openDraft(file: string, location: string, isReplaced: bool
   const unlock = holdLock(database);
   const path = `${database}.restore-${randomUUID()}`;
   const close = (): void => {
-    for (const left of [path, lockFile(path), ...logs.map((end) => `${path}${end}`)]) rmSync(left, { force: true });
+    for (const left of [path, lockFile(path), markOf(path), ...logs.map((end) => `${path}${end}`)])
+      rmSync(left, { force: true });
     unlock();
   };
   try {

@@ -12,7 +12,8 @@ import {
 import { dirname } from "node:path";
 import { headerBytes } from "./file-header.ts";
 
-const markOf = (path: string): string => `${path}-closed`;
+/** The name of the mark beside a file. */
+export const markOf = (path: string): string => `${path}-closed`;
 
 /** Records, beside a file, the state in which a host closed it. Nothing has the file open. */
 export function markClosed(path: string): void {

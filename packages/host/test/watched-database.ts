@@ -90,21 +90,22 @@ export function recordStatements(database: Database): { database: Database; stat
 }
 
 /**
- * A database whose n-th statement fails, counted from 1, of those that begin like `of`. `when` says whether it still took
- * effect; with `code` the error has the code of a driver.
+ * A database whose n-th statement fails, counted from 1, of those that begin like `of`; with `isOver` those behind it fail too, until
+ * it says so. `when` says whether it still took effect; with `code` the error has the code of a driver.
  */
 export function failingAt(
   database: Database,
   n: number,
   when: "before" | "after",
-  { of = "", code }: { of?: string; code?: string } = {},
+  { of = "", code, isOver }: { of?: string; code?: string; isOver?: () => boolean } = {},
 ): Database {
   let count = 0;
   return watched(database, {
     [when]: (statement: string) => {
       if (!statement.startsWith(of)) return;
       count += 1;
-      if (count === n) throw Object.assign(new Error(`injected: ${statement}`), { code });
+      if (count === n || (count > n && isOver?.() === false))
+        throw Object.assign(new Error(`injected: ${statement}`), { code });
     },
   });
 }

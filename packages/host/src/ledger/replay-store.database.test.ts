@@ -420,12 +420,16 @@ describe.each(databaseKinds)(
 
     test("is found out when the result is stored by a later attempt, with its events once", async () => {
       const database = await openFresh(kind);
-      const { owner, others } = await openStores(database, failingAt(database, 2, "before", { of: "commit" }));
+      let isEnded = false;
+      // No attempt of the owner succeeds before another host has ended the claim.
+      const failing = failingAt(database, 2, "before", { of: "commit", isOver: () => isEnded });
+      const { owner, others } = await openStores(database, failing);
       const same = key();
       await owner.begin(same, "one");
       const outcome = entryOf(auditEvent("outcome", { namespaceId: same.namespaceId }));
       await expect(owner.finish(same, result, "write", [outcome])).rejects.toThrow("injected");
       expect(await others.begin(same, "one")).toEqual(interrupted);
+      isEnded = true;
       // Where the file is one host's alone, no other one could have ended it.
       const [told] = await Promise.allSettled([owner.mayTell(same)]);
       const fenced = { status: "rejected", reason: { name: "FencedResultError" } };

@@ -133,7 +133,7 @@ describe("a PostgreSQL with time limits of its own", () => {
     // A refusal is a code and a sentence. What was done is whatever was asked for.
     const wrong = answers.filter(({ status, body, text }) => {
       const { code, message = "" } = (body as { error?: { code?: string; message?: string } }).error ?? {};
-      // Began before the limit was reached, and could not be recorded: its caller is told that the effect may have happened.
+      // Whether a turn has begun could not be read: its caller is told that its effect may have happened.
       const isUnrecorded = status === 409 && code === "replay_interrupted";
       const isRefused = status === 503 || isUnrecorded;
       return (

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
-import { earlierVersion } from "../support/earlier-version.ts";
+import { earlierVersion, versionWithoutEpochs as commit } from "../support/earlier-version.ts";
 import {
   answerAll,
   durableClient,
@@ -13,9 +13,6 @@ import {
 } from "../support/durable-host.ts";
 import { appendCall, placeFor, serveArgs, startScript, type HostSettings } from "../support/effect-host.ts";
 import { makeFolder, runTurnpike, type HostProcess } from "../support/host-process.ts";
-
-/** The last version that knows no epochs. */
-const commit = "a840e6b25f86611b250062292217a1b1b35d1fe6";
 
 // It takes a while, once in a checkout.
 beforeAll(() => void earlierVersion(commit));

@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { repository } from "./repository.ts";
 
 const versions = join(repository, ".build", "versions");
-const parts = ["packages/turnpike", "packages/host", "tests/support", "tsconfig.base.json"];
+const parts = ["packages/turnpike", "packages/host", "tests/support", ":(glob)tsconfig*.json"];
+
+/** The last version that knows no epochs. */
+export const versionWithoutEpochs = "a840e6b25f86611b250062292217a1b1b35d1fe6";
+
+/** The version before this one, and its epoch. */
+export const versionBefore = "d0c1501a09940da22956298415609ccdcd6c7bb9";
+export const epochBefore = 32;
 
 /**
  * The folder of an earlier version: what it was at a commit, compiled as it was, with the packages that are installed now. It is made once

@@ -44,6 +44,9 @@ export interface LoadRecord {
   readonly wrong: string[];
 }
 
+/** Starts a host with a folder for its data. */
+type StartHost = (folder: string, settings: HostSettings) => Promise<HostProcess>;
+
 const workers = 6;
 /** No one waits longer for an answer, whatever happens to the database; the documented limit is half of it. */
 const patienceMs = 60_000;
@@ -54,21 +57,27 @@ export class LoadedHosts {
   readonly record: LoadRecord = { sent: [], issued: [], revoked: [], unstored: new Set(), wrong: [] };
   readonly tenants: EffectTenant[] = [];
   readonly #settings: HostSettings;
-  readonly #bug: PlantedBug | undefined;
+  readonly bug: PlantedBug | undefined;
   readonly #hosts: HostProcess[] = [];
   #rounds = 0;
   #ending = new AbortController();
   #load: Promise<unknown> = Promise.resolve();
 
   private constructor(settings: HostSettings, bug: PlantedBug | undefined) {
-    [this.#settings, this.#bug] = [settings, bug];
+    [this.#settings, this.bug] = [settings, bug];
   }
 
-  /** Starts hosts, with a bug when told. One tenant may do so much; another has plenty. */
-  static async start(count: number, settings: HostSettings, maxUses: number, bug?: PlantedBug): Promise<LoadedHosts> {
+  /** Starts hosts, with a bug when told, or as told. One tenant may do so much; another has plenty. */
+  static async start(
+    count: number,
+    settings: HostSettings,
+    maxUses: number,
+    bug?: PlantedBug,
+    start?: StartHost,
+  ): Promise<LoadedHosts> {
     const loaded = new LoadedHosts(settings, bug);
     // The first one makes the files that all of them share.
-    for (let place = 0; place < count; place += 1) await loaded.startHost();
+    for (let place = 0; place < count; place += 1) await loaded.startHost(settings, start);
     const { host } = loaded;
     for (const [name, most] of [
       ["bounded", maxUses],
@@ -91,8 +100,11 @@ export class LoadedHosts {
     return this.#hosts[place % this.#hosts.length] as HostProcess;
   }
 
-  async startHost(settings: HostSettings = this.#settings): Promise<void> {
-    this.#hosts.push(await startEffectHost(this.folder, settings, this.#bug));
+  async startHost(
+    settings: HostSettings = this.#settings,
+    start: StartHost = (folder, all) => startEffectHost(folder, all, this.bug),
+  ): Promise<void> {
+    this.#hosts.push(await start(this.folder, settings));
   }
 
   /** Kills a host, as if it had never known of it. */
@@ -103,6 +115,18 @@ export class LoadedHosts {
 
   async stop(): Promise<void> {
     for (const host of this.#hosts) await host.stop();
+  }
+
+  /** The tenant that has plenty. */
+  get plenty(): EffectTenant {
+    return this.tenants[1] as EffectTenant;
+  }
+
+  /** Calls a tool whose result waits for a gate of the name of the call. */
+  callHeld({ url }: HostProcess, id: string): Promise<Answer> {
+    const { name, token } = this.plenty;
+    const body = appendCall(id, "t", { line: `${name} ${id}`, until: `gate-${id}` });
+    return ask(url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body });
   }
 
   /** Begins to call all hosts, each worker one after the other. */

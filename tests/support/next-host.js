@@ -1,9 +1,3 @@
-// The host of `durable-host.js` as its next version: it has one more migration, which the version before may not serve beside.
-import { postgresMigrations } from "../../packages/host/dist/storage/migrations/postgres.js";
-
-postgresMigrations.push({
-  name: "9001-next",
-  allowsPrevious: false,
-  statements: ["create table next_version (id integer)"],
-});
+// The host of `durable-host.js` as its next version.
+await import("./next-version.js");
 await import("./durable-host.js");

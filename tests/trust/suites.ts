@@ -1,5 +1,6 @@
 import { attacks } from "./attack-suite.ts";
 import { pauses, partitions } from "./beneath/away-hosts.ts";
+import { earlierVersions } from "./beneath/earlier-versions.ts";
 import { failovers } from "./beneath/failovers.ts";
 import { frozenLogs } from "./beneath/frozen-logs.ts";
 import { poolers } from "./beneath/poolers.ts";
@@ -27,6 +28,7 @@ export const suites: readonly Suite[] = [
   pauses,
   partitions,
   failovers,
+  earlierVersions,
   poolers,
   frozenLogs,
   replacedFiles,

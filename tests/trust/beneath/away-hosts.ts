@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { openCutProxy, type CutProxy } from "../../../packages/host/test/cut-proxy.ts";
 import { newLocation } from "../../../packages/host/test/databases.ts";
-import { ask, eventually, type Answer } from "../../../packages/host/test/host-calls.ts";
+import { eventually } from "../../../packages/host/test/host-calls.ts";
 import { createRandom } from "../../../packages/turnpike/test/random.ts";
-import { appendCall, effectsIn, openGate } from "../../support/effect-host.ts";
+import { effectsIn, openGate } from "../../support/effect-host.ts";
 import type { HostProcess } from "../../support/host-process.ts";
 import { LoadedHosts, outcomeOf } from "../../support/loaded-hosts.ts";
 import { runWorlds, type Suite, type Trial, type WorldOutcome } from "../suite.ts";
@@ -17,28 +17,15 @@ interface Absence {
 /** After so many absences everything that was acknowledged is held against the database. */
 const absencesOfWorld = 3;
 
-/** Calls a tool whose result waits for a gate. */
-function callHeld(loaded: LoadedHosts, host: HostProcess, id: string): Promise<Answer> {
-  const { name, token } = plentyOf(loaded);
-  const body = appendCall(id, "t", { line: `${name} ${id}`, until: `gate-${id}` });
-  return ask(host.url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body });
-}
-
-function plentyOf({ tenants }: LoadedHosts): { name: string; token: string } {
-  const [, plenty] = tenants;
-  if (plenty === undefined) throw new Error("There is no tenant that has plenty.");
-  return plenty;
-}
-
 /** What does not hold when the second host is away in the middle of its calls. */
 async function beAway(loaded: LoadedHosts, absence: () => void, comeBack: () => void, id: string): Promise<string[]> {
   const [here, away] = [loaded.host, loaded.hostAt(1)];
-  const held = callHeld(loaded, away, id);
-  await eventually(() => expect(effectsIn(loaded.folder)).toContain(`${plentyOf(loaded).name} ${id}`));
+  const held = loaded.callHeld(away, id);
+  await eventually(() => expect(effectsIn(loaded.folder)).toContain(`${loaded.plenty.name} ${id}`));
   absence();
   const problems: string[] = [];
   const other = await eventually(async () => {
-    const outcome = outcomeOf({ answer: await callHeld(loaded, here, id) });
+    const outcome = outcomeOf({ answer: await loaded.callHeld(here, id) });
     expect(outcome).not.toBe("replay_pending");
     return outcome;
   }).catch(() => "pending all the time");

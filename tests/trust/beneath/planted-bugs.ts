@@ -1,6 +1,7 @@
 import type { PlantedBug } from "../../support/effect-host.ts";
 import type { Suite } from "../suite.ts";
 import { partitions, pauses } from "./away-hosts.ts";
+import { earlierVersions } from "./earlier-versions.ts";
 import { failovers } from "./failovers.ts";
 import { frozenLogs } from "./frozen-logs.ts";
 import { poolers } from "./poolers.ts";
@@ -38,6 +39,14 @@ export const plantedBugs: readonly BugOfSuite[] = [
     from: "return isTold || unstored !== undefined;",
     to: "return false;",
     finds: /was lost, and is succeeded when it is sent again/,
+  },
+  {
+    name: "a newer version does not wait for older ones",
+    suite: earlierVersions,
+    file: "storage/migrate.js",
+    from: "if (older.length > 0) {",
+    to: "if (older.length < 0) {",
+    finds: /changed the database under a call of the version before/,
   },
   {
     name: "a log that is not read is an error",

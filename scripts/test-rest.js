@@ -26,8 +26,8 @@ const phases = [
     [["lint", "npm run --silent lint"], ["coverage", "npm run --silent coverage --workspace turnpike"], databases],
     checks.filter((script) => script !== "test:nodes").map(step),
   ],
-  // Simulated worlds, planted bugs, random requests and bodies; properties at their large size are for `npm run test:fuzz`.
-  [[last], [step("test:nodes"), ["fuzz", "vitest run --project fuzz .fuzz."]]],
+  // Simulated worlds, planted bugs, random requests and bodies; their large size, and properties, are for `npm run test:fuzz`.
+  [[last], [step("test:nodes"), ["fuzz", "TEST_SIZE=small vitest run --project fuzz .fuzz."]]],
 ];
 
 /** The last command of a script: those before it have been run. */

@@ -5,6 +5,8 @@ export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./refusal.ts";
+export { compareGrants, compareGrantsInSteps, type ComparisonOptions } from "./regions/compare-grants.ts";
+export type { Among, ChangedRegion, GrantComparison, Place, Region, Terms } from "./regions/region.ts";
 export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
 export type { Explanation, GrantExplanation } from "./explain.ts";

@@ -1,0 +1,100 @@
+import { principalKey, type Capability, type Grant, type Scope } from "../../contracts/index.ts";
+import type { Holding } from "./holding.ts";
+import type { Terms } from "./region.ts";
+
+/** Everything that capabilities of equal content carry, on the same terms. An absent set means every value. */
+export interface Box {
+  path: readonly string[];
+  scope: Scope;
+  owner: ReadonlySet<string> | undefined;
+  actions: ReadonlySet<string> | undefined;
+  purposes: ReadonlySet<string> | undefined;
+  from: number;
+  until: number;
+  terms: Terms;
+  /** The grants that have it before, and after. */
+  before: readonly string[];
+  after: readonly string[];
+}
+
+/** Whether the box is there only before, or only after: requests outside of such boxes are decided as before. */
+export function isChanged({ before, after }: Box): boolean {
+  return before.length === 0 || after.length === 0;
+}
+
+/** What a grant asks for when this capability of it carries an act. */
+export function termsOf({ constraints: { maxUses } }: Grant, { approval }: Capability): Terms {
+  return { ...(approval !== undefined && { approval }), ...(maxUses !== undefined && { maxUses }) };
+}
+
+/** Whether such terms let everything happen at once, always. */
+export function areFree(terms: Terms): boolean {
+  return Object.keys(terms).length === 0;
+}
+
+type Side = "before" | "after";
+
+interface OpenBox extends Box {
+  before: string[];
+  after: string[];
+}
+
+/** The boxes of one subject, authority and resource namespace. */
+export class BoxGroup {
+  readonly example: Holding;
+  readonly namespace: string;
+  readonly #boxes = new Map<string, OpenBox>();
+
+  constructor(example: Holding, namespace: string) {
+    this.example = example;
+    this.namespace = namespace;
+  }
+
+  get boxes(): Box[] {
+    return [...this.#boxes.values()];
+  }
+
+  add(side: Side, { grant, until }: Holding, capability: Capability, from: number): void {
+    const { resource, scope } = capability;
+    const owner = resource.owner && principalKey(resource.owner);
+    const actions = capability.actions.includes("*") ? undefined : ascending(capability.actions);
+    const purposes = grant.constraints.purposes && ascending(grant.constraints.purposes);
+    const terms = termsOf(grant, capability);
+    // JSON writes what is unbounded as null, which is unambiguous: `from` is never Infinity, and `until` never -Infinity.
+    const key = JSON.stringify([resource.path, scope, owner, actions, purposes, from, until, terms]);
+    let box = this.#boxes.get(key);
+    if (box === undefined) {
+      box = {
+        path: resource.path,
+        scope,
+        owner: owner === undefined ? undefined : new Set([owner]),
+        actions: actions && new Set(actions),
+        purposes: purposes && new Set(purposes),
+        from,
+        until,
+        terms,
+        before: [],
+        after: [],
+      };
+      this.#boxes.set(key, box);
+    }
+    if (box[side].at(-1) !== grant.id) box[side].push(grant.id);
+  }
+}
+
+function ascending(names: readonly string[]): readonly string[] {
+  return names.length === 1 ? names : [...new Set(names)].toSorted();
+}
+
+/** Sorts what holdings carry into groups between which nothing overlaps. */
+export function addHolding(groups: Map<string, BoxGroup>, side: Side, holding: Holding, from: number): void {
+  const { subject, issuer, capabilities } = holding.grant;
+  const holder = JSON.stringify([principalKey(subject), principalKey(issuer)]);
+  for (const capability of capabilities) {
+    const { namespace } = capability.resource;
+    const key = `${holder}${namespace}`;
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = new BoxGroup(holding, namespace)));
+    group.add(side, holding, capability, from);
+  }
+}

@@ -27,12 +27,15 @@ export async function countRoundTrips(location: string): Promise<RoundTrips> {
   const server = createServer((near) => {
     const far = connect({ host: target.hostname, port: Number(target.port) });
     let mine = 0;
+    let isBeating = false;
     const ask = (count: number): void => {
+      if (isBeating) return;
       if (count > 0 && unanswered === 0) trips += 1;
       mine += count;
       unanswered += count;
     };
     const answer = (count: number): void => {
+      if (isBeating) return;
       mine -= count;
       unanswered -= count;
     };
@@ -52,6 +55,11 @@ export async function countRoundTrips(location: string): Promise<RoundTrips> {
     // A query of one message, or the end of several: the server answers each of them with `ReadyForQuery`.
     const asked = messageCounter(true, ["Q", "S"]);
     near.on("data", (bytes) => {
+      // A host beats on a connection of its own, by the clock and whatever calls do.
+      if (!isBeating && bytes.includes("update hosts set beat_at")) {
+        answer(mine);
+        isBeating = true;
+      }
       ask(asked(bytes));
       far.write(bytes);
     });

@@ -6,7 +6,7 @@ import { databaseKinds, migratedLocation, openHost } from "../../test/databases.
 import { testServer } from "../../test/mcp/servers.ts";
 import { alice, assistant } from "../../test/records.ts";
 import { countRoundTrips } from "../../test/round-trips.ts";
-import { openTenant, openWiredHost } from "../../test/wired-host.ts";
+import { grantOver, openTenant, openWiredHost } from "../../test/wired-host.ts";
 
 /** How many round trips came before an effect, and after it. */
 interface Trips {
@@ -21,19 +21,21 @@ const namespaces = ["files", "notes", "mcp.test", "service.execution", "service.
 async function openCountedHost() {
   const trips = await countRoundTrips(await migratedLocation("postgres"));
   let effectAt = 0;
-  const note = defineTool({
-    name: "notes.note",
-    description: "Has an effect that is not in the database.",
-    namespace: "notes",
-    readWrite: "write",
-    input: z.strictObject({}),
-    output: z.strictObject({}),
-    requires: { action: "note", resource: { namespace: "notes", path: [] } },
-    run() {
-      effectAt = trips.count();
-      return {};
-    },
-  });
+  const noteIn = (namespace: string) =>
+    defineTool({
+      name: `${namespace}.note`,
+      description: "Has an effect that is not in the database.",
+      namespace,
+      readWrite: "write",
+      input: z.strictObject({}),
+      output: z.strictObject({}),
+      requires: { action: "note", resource: { namespace, path: [] } },
+      run() {
+        effectAt = trips.count();
+        return {};
+      },
+    });
+  const tools = ["notes", "bounded"].map(noteIn);
   const split = async (act: () => Promise<unknown>): Promise<Trips> => {
     const from = trips.count();
     await act();
@@ -52,8 +54,12 @@ async function openCountedHost() {
     },
   };
   const servers = { test: { command: testServer() } };
-  const { stores, post } = await openWiredHost(await openHost(trips.location), { runtime, tools: [note], servers });
+  const { stores, post } = await openWiredHost(await openHost(trips.location), { runtime, tools, servers });
   const { token } = await openTenant(stores, "acme", namespaces);
+  const issueBounded = async (): Promise<void> => {
+    await stores.grants.issue({ ...grantOver("few", "acme", ["bounded"]), constraints: { maxUses: 100 } });
+    await stores.settings.change({ namespaceId: "acme", actor: assistant }, { enable: ["bounded"] });
+  };
   await stores.files.create({ namespaceId: "acme", owner: alice }, ["a"], "content");
   let ids = 0;
   const newId = (): string => `id-${(ids += 1)}`;
@@ -84,13 +90,14 @@ async function openCountedHost() {
     },
     split,
     ofCalls,
+    issueBounded,
     acts: { authorize, invoke, read, turn, send: () => send("/v1/messages", message(assistant, alice)) },
   };
 }
 
 describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", () => {
   test("a lone warm call makes one before its effect and one after it, and so many in all", async () => {
-    const { countWarm, split, ofCalls, acts } = await openCountedHost();
+    const { countWarm, split, ofCalls, issueBounded, acts } = await openCountedHost();
     const note = () => acts.invoke("notes.note", {});
     await note();
     expect(await split(note)).toEqual({ before: 1, after: 1 });
@@ -113,5 +120,10 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
     });
     expect(await countWarm(acts.turn)).toBe(24);
     expect(ofCalls.at(-1)).toEqual({ before: 1, after: 1 });
+
+    await issueBounded();
+    const bounded = () => acts.invoke("bounded.note", {});
+    expect(await countWarm(bounded)).toBe(2);
+    expect(await split(bounded)).toEqual({ before: 1, after: 1 });
   });
 });

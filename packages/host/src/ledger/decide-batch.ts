@@ -1,9 +1,11 @@
 import { origin, rowBehind, type TenantHead } from "./chain.ts";
+import type { KnownUses } from "./known-uses.ts";
 import {
   nameOfRun,
   nameOfUse,
   type Alternative,
   type Claim,
+  type CountedUse,
   type Found,
   type OptimisticBatch,
   type KeyColumns,
@@ -66,18 +68,20 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Decides a batch as if every key is free and the heads are those that this host wrote; undefined when it has to read first. */
+/** Decides a batch as if every key is free, and heads and uses are what this host knows; undefined when it has to read first. */
 export function decideOptimistically(
   batch: readonly Submission[],
   { claims, begins, uses, tenants, strand }: Wanted,
-  known: ReadonlyMap<string, TenantHead>,
+  known: { heads: ReadonlyMap<string, TenantHead>; uses: KnownUses },
   revision?: number,
 ): (OptimisticBatch & { outcomes: Outcome[] }) | undefined {
-  if (uses.length > 0 || !tenants.every((tenant) => known.has(tenant))) return undefined;
-  const found = { taken: new Map(), known: new Set<string>(), lost: new Set<string>(), used: new Map(), heads: known };
+  const { heads } = known;
+  if (known.uses.areContested(uses) || !tenants.every((tenant) => heads.has(tenant))) return undefined;
+  const used = known.uses.counts;
+  const found = { taken: new Map(), known: new Set<string>(), lost: new Set<string>(), used, heads };
   const { outcomes, writes } = decideBatch(batch, found, strand);
   const givenBack = new Set(writes.givenBack);
-  return { outcomes, writes, begins, before: known, revision, claims: claims.filter((claim) => !givenBack.has(claim)) };
+  return { outcomes, writes, begins, before: heads, revision, claims: claims.filter((claim) => !givenBack.has(claim)) };
 }
 
 /** Decides a batch, one submission after the other: the outcome of each, and what is written. */
@@ -86,19 +90,26 @@ export function decideBatch(
   { taken, known, lost, used: usedBefore, heads: headsBefore }: Found,
   strand: number,
 ): { outcomes: Outcome[]; writes: Writes } {
-  const used = new Map(usedBefore);
-  const counted = new Map<string, Use>();
+  /** The uses that something was decided on. */
+  const counted = new Map<string, CountedUse>();
   const heads = new Map<string, TenantHead>();
   const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [], notices: [] };
   const turns = new Map<string, TurnWrite>();
 
-  const isLeft = ({ uses = [] }: Alternative): boolean =>
-    uses.every((use) => (used.get(nameOfUse(use)) ?? 0) < use.maxUses);
+  const countOf = ({ namespaceId, grantId }: Use): CountedUse => {
+    const name = nameOfUse({ namespaceId, grantId });
+    const before = counted.get(name);
+    if (before !== undefined) return before;
+    const count = { namespaceId, grantId, used: usedBefore.get(name) ?? 0, taken: 0 };
+    counted.set(name, count);
+    return count;
+  };
+  const isLeft = ({ uses = [] }: Alternative): boolean => uses.every((use) => countOf(use).used < use.maxUses);
   const take = ({ uses = [], entries }: Alternative): void => {
     for (const use of uses) {
-      const name = nameOfUse(use);
-      used.set(name, (used.get(name) ?? 0) + 1);
-      counted.set(name, use);
+      const count = countOf(use);
+      count.used += 1;
+      count.taken += 1;
     }
     for (const entry of entries) {
       const namespaceId = entry.namespace_id;
@@ -126,11 +137,7 @@ export function decideBatch(
   };
 
   const outcomes = batch.map(decide);
-  writes.uses = Array.from(counted, ([name, { namespaceId, grantId }]) => ({
-    namespaceId,
-    grantId,
-    used: used.get(name) ?? 0,
-  }));
+  writes.uses = [...counted].toSorted(([one], [other]) => compare(one, other)).map(([, count]) => count);
   writes.heads = [...heads.values()];
   writes.turns = [...turns.values()];
   return { outcomes, writes };

@@ -5,8 +5,11 @@ import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { verifyAuditLog } from "../audit/audit-verify.ts";
 import { openDatabase, type Database } from "../storage/index.ts";
 
-/** A host of its own: a ledger that says when it reaches a point of its second batch, and stays there. */
-function hostThatStops(location: string, tenant: string, point: number): string {
+/**
+ * A host of its own: a ledger that says when it reaches a point of a batch, and stays there. It reads first, unless it knows
+ * what it wrote before.
+ */
+function hostThatStops(location: string, tenant: string, point: number, isKnown: boolean): string {
   return `
     ${submissions(location, tenant)}
     let points = -Infinity;
@@ -23,7 +26,7 @@ function hostThatStops(location: string, tenant: string, point: number): string 
         return results;
       })),
     });
-    await ledger.submit({ claim: claim("one"), ...use("first") });
+    await (${isKnown} ? ledger : openLedger(database)).submit({ claim: claim("one"), ...use("first") });
     points = 0;
     await Promise.all([
       ledger.submit(use("second")),
@@ -91,16 +94,19 @@ const before = { isWhole: true, events: ["first"], claims: ["one null"], used: 1
 const after = { isWhole: true, events: ["first", "second", "third"], claims: ["one {}", "two null"], used: 3 };
 
 describe.each(databaseKinds)("a host on %s that is killed", (kind) => {
-  for (const { name, point, found } of [
+  for (const { name, point, isKnown = false, found } of [
     { name: "before the first message of a batch", point: 1, found: before },
     { name: "after the first message of a batch", point: 2, found: before },
     { name: "before the message that commits", point: 3, found: before },
     { name: "after the message that commits, before a caller was told", point: 4, found: after },
     { name: "when every caller was told", point: 0, found: after },
+    { name: "before the only message of a batch", point: 1, isKnown: true, found: before },
+    { name: "after the only message of a batch, before a caller was told", point: 2, isKnown: true, found: after },
+    { name: "when every caller of a batch of one message was told", point: 0, isKnown: true, found: after },
   ])
     test(`${name} leaves all of it or nothing, and loses nothing acknowledged`, async () => {
       const [location, tenant] = [await newLocation(kind), newTenant()];
-      const host = await otherProcess(hostThatStops(location, tenant, point));
+      const host = await otherProcess(hostThatStops(location, tenant, point, isKnown));
       expect(host.said).toBe(point === 0 ? "done" : "stopped");
       await host.kill();
       await expect.poll(() => foundOf(location, tenant)).toEqual(found);

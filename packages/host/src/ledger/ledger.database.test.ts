@@ -256,6 +256,96 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(await eventsOf(database, tenant)).toEqual(["used", "used", "refused", "refused", "refused"]);
   });
 
+  describe("that knows how often a grant was used", () => {
+    /** A ledger that has used a grant once, with what it sends from now on. */
+    async function used(maxUses: number) {
+      const tenant = newTenant();
+      const database = await open();
+      const messages: (readonly string[])[] = [];
+      const ledger = openLedger({
+        ...database,
+        transact: (work) =>
+          database.transact((run) =>
+            work((steps, end) => {
+              messages.push(steps.flatMap(({ sql: text, rows }) => (rows.length === 0 ? [] : text)));
+              return run(steps, end);
+            }),
+          ),
+      });
+      await ledger.submit(useOf(tenant, "grant-1", maxUses));
+      messages.length = 0;
+      const countNow = async (): Promise<number | undefined> => {
+        const rows = database.db.selectFrom("uses").select("used").where("namespace_id", "=", tenant);
+        return (await rows.where("grant_id", "=", "grant-1").executeTakeFirst())?.used;
+      };
+      const setTo = (count: number) =>
+        database.db.updateTable("uses").set({ used: count }).where("namespace_id", "=", tenant).execute();
+      return {
+        database,
+        ledger,
+        tenant,
+        messages,
+        countNow,
+        setTo,
+        use: () => ledger.submit(useOf(tenant, "grant-1", maxUses)),
+      };
+    }
+
+    test("takes the next use with the decision in one message, and refuses in one when none is left", async () => {
+      const { use, messages, countNow, database, tenant } = await used(2);
+      expect([await use(), await use()]).toMatchObject([{ alternative: 0 }, { alternative: 1 }]);
+      expect(messages).toHaveLength(2);
+      expect(await countNow()).toBe(2);
+      expect(await eventsOf(database, tenant)).toEqual(["used", "used", "refused"]);
+    });
+
+    test("takes the only use of a permit that it never read in one message", async () => {
+      const { ledger, tenant, messages } = await used(2);
+      const permitted: Submission = {
+        alternatives: [{ uses: [permitUse({ namespaceId: tenant, id: "one" })], entries: [] }],
+      };
+      expect(await ledger.submit(permitted)).toMatchObject({ alternative: 0 });
+      expect(messages).toHaveLength(1);
+      expect(await ledger.submit(permitted)).toMatchObject({ alternative: -1 });
+    });
+
+    for (const row of [
+      { name: "refuses when others took the rest", count: 5, alternative: 1, used: 5 },
+      { name: "takes what others left", count: 4, alternative: 0, used: 5 },
+      { name: "takes what was given back", count: 0, alternative: 0, used: 1 },
+    ])
+      test(`${row.name}, and writes nothing by what it knew`, async () => {
+        const { use, setTo, countNow, database, tenant } = await used(5);
+        await setTo(row.count);
+        expect(await use()).toMatchObject({ alternative: row.alternative });
+        expect(await countNow()).toBe(row.used);
+        expect(await eventsOf(database, tenant)).toEqual(["used", row.alternative === 0 ? "used" : "refused"]);
+      });
+
+    test("refuses by no number that is outdated: what it knew as used up may be free again", async () => {
+      const { use, setTo, countNow } = await used(1);
+      expect(await use()).toMatchObject({ alternative: 1 });
+      await setTo(0);
+      expect(await use()).toMatchObject({ alternative: 0 });
+      expect(await countNow()).toBe(1);
+    });
+
+    test("takes another use than one that it found used up, in one message", async () => {
+      const { ledger, tenant, messages } = await used(1);
+      const either: Submission = {
+        alternatives: ["grant-1", "grant-2"].map((grantId) => ({
+          uses: [{ namespaceId: tenant, grantId, maxUses: 1 }],
+          entries: [],
+        })),
+      };
+      expect([await ledger.submit(either), await ledger.submit(either)]).toMatchObject([
+        { alternative: 1 },
+        { alternative: -1 },
+      ]);
+      expect(messages).toHaveLength(2);
+    });
+  });
+
   test("a claim that comes with a refusal leaves its key free, and the refusal is stored", async () => {
     const database = await open();
     const ledger = openLedger(database);
@@ -506,7 +596,7 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
   }
 
   for (const { what, fail } of [
-    { what: "a batch", fail: (_db: Database, ledger: Ledger) => ledger.submit(useOf("tenant-1", "grant-1", 1)) },
+    { what: "a batch that reads", fail: (_db: Database, ledger: Ledger) => ledger.submit(record("tenant-2", "first")) },
     {
       what: "a transaction of a store",
       fail: ({ db }: Database) => db.transaction().execute((within) => sql`select 1`.execute(within)),

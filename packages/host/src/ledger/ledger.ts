@@ -12,6 +12,7 @@ import {
   type Revisions,
 } from "../storage/index.ts";
 import { createHeadLog, type HeadLog } from "./heads.ts";
+import { createKnownUses } from "./known-uses.ts";
 import { postgresTables } from "./postgres-tables.ts";
 import { sqliteTables } from "./sqlite-tables.ts";
 import type { TenantHead } from "./chain.ts";
@@ -40,7 +41,7 @@ interface Waiting {
 /** The outcome of a batch that is durable. */
 interface Committed {
   outcomes: readonly Outcome[];
-  writes: Pick<Writes, "heads">;
+  writes: Pick<Writes, "heads" | "uses">;
   /** The nonces of claims that another host has ended. */
   fenced: ReadonlySet<string>;
   /** The heads before its rows. */
@@ -96,17 +97,18 @@ export function openLedger(
 
   /** The heads that this host wrote last, on one strand. */
   let newest = { strand: -1, heads: new Map<string, TenantHead>() };
+  const knownUses = createKnownUses();
 
   /**
-   * Commits a batch without reading first: most batches claim free keys, continue chains of this host, and rest on a revision that is
-   * still the newest.
+   * Commits a batch without reading first: most batches claim free keys, continue chains of this host, take uses that no other host
+   * takes meanwhile, and rest on a revision that is still the newest.
    */
   const commitWithoutReading = async (
     submissions: readonly Submission[],
     wanted: Wanted,
   ): Promise<Committed | undefined> => {
     const [revision] = assumedBy(submissions);
-    const optimistic = decideOptimistically(submissions, wanted, newest.heads, revision);
+    const optimistic = decideOptimistically(submissions, wanted, { heads: newest.heads, uses: knownUses }, revision);
     if (optimistic === undefined) return undefined;
     optimistic.writes.notices = noticesOf(optimistic.writes.rows);
     const fenced = await tables.commitOptimistic(optimistic);
@@ -120,6 +122,7 @@ export function openLedger(
       for (const namespaceId of wanted.tenants)
         history.found({ namespaceId, strand: wanted.strand }, found.heads.get(namespaceId)?.sequence ?? 0);
       requireWhole();
+      knownUses.read(wanted.uses, found.used);
       const decided = decideBatch(submissions, found, wanted.strand);
       decided.writes.notices = noticesOf(decided.writes.rows);
       const fenced = await transaction.commit(decided.writes);
@@ -157,6 +160,7 @@ export function openLedger(
   ): Promise<void> => {
     heads.add(writes.heads.map((head) => ({ before: before.get(head.namespaceId), head })));
     for (const head of writes.heads) newest.heads.set(head.namespaceId, head);
+    knownUses.wrote(writes.uses);
     // The batch was committed. If the host came to another server meanwhile, it is acknowledged only once its rows were found there.
     await history.remember(writes.heads, era)?.catch((cause: unknown) => {
       throw new UnansweredCommitError(cause);

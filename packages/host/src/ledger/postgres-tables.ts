@@ -23,6 +23,7 @@ import {
   nameOfRun,
   nameOfUse,
   type Claim,
+  type CountedUse,
   type Ending,
   type Found,
   type LedgerTables,
@@ -53,9 +54,8 @@ const makeUsesSql = `insert into uses (namespace_id, grant_id, used)
   select namespace_id, grant_id, 0 from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text)
   on conflict do nothing`;
 const usedSql = `select namespace_id, grant_id, used from uses
-  where (namespace_id, grant_id) in (select namespace_id, grant_id
-    from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text))
-  order by namespace_id, grant_id for update`;
+  join json_to_recordset($1::json) as wanted(namespace_id text, grant_id text, place integer) using (namespace_id, grant_id)
+  order by place for update of uses`;
 const countSql = `update uses set used = wanted.used
   from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text, used integer)
   where uses.namespace_id = wanted.namespace_id and uses.grant_id = wanted.grant_id`;
@@ -100,12 +100,19 @@ const releaseSql = release(`json_to_recordset($1::json) as ended(${keyColumns}, 
 const few = (rows: string, count: string, columns: string, name: string): string =>
   `(select * from json_to_recordset(${rows}::json) as given(${columns}) limit ${count}::integer) as ${name}`;
 
+/** What only some batches write, and what has to be so after it. */
+interface OptimisticPart {
+  writes: string;
+  isSo: string;
+}
+
+const countColumns = "namespace_id text, grant_id text, taken integer, used integer, place integer";
 /**
  * Writes a whole batch at once. The statement checks what the decision assumed: a key that was not free, a head that has
- * moved, another revision than the one that was read under, or an epoch that excludes this host, makes it divide by zero, which rolls
- * everything back.
+ * moved, a use that another host took, another revision than the one that was read under, or an epoch that excludes this host, makes it
+ * divide by zero, which rolls everything back. What it looks at first it writes first, and locks in the order in which `begin` does.
  */
-const optimisticSql = (turns = "", isSo = "true"): string => `with
+const optimisticSql = (...parts: readonly OptimisticPart[]): string => `with
   claimed as (insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
     select namespace_id, actor, kind, scope, id, fingerprint, $3::integer, nonce
     from ${few("$1", "$2", `${keyColumns}, fingerprint text, nonce text, place integer`, "wanted")}
@@ -122,22 +129,35 @@ const optimisticSql = (turns = "", isSo = "true"): string => `with
       and audit_heads.sequence = new."fromSequence" and audit_heads.hash = new."fromHash" returning 1),
   kept as (${rowsSql.replace("$1", "$8")}),
   finished as (${finish(few("$10", "$11", `${keyColumns}, nonce text, result text, is_read integer`, "ended"), "$9")}),
-  released as (${release(few("$12", "$13", `${keyColumns}, nonce text`, "ended"))})${turns}
+  released as (${release(few("$12", "$13", `${keyColumns}, nonce text`, "ended"))})${parts.map((part) => part.writes).join("")}
   select 1 / (case when (select count(*) from claimed) = $2::integer and (select count(*) from taken) = 0
-    and (select count(*) from moved) = $7::integer
-    and ($14::bigint is null or $14::bigint = (select value from revision)) and ${isSo} then 1 else 0 end),
+    and ${parts.map(({ isSo }) => `${isSo}\n    and `).join("")}(select count(*) from moved) = $7::integer
+    and ($14::bigint is null or $14::bigint = (select value from revision)) then 1 else 0 end),
     (select json_agg(nonce) from finished) as own`;
-/** A batch without a turn skips what only turns need. */
-const plainOptimisticSql = optimisticSql();
-const turnOptimisticSql = optimisticSql(
-  `,
+const turnPart: OptimisticPart = {
+  writes: `,
   begun as (${beginTurns("$15", "$16", "$3")}),
   written as (${updateTurns("$17", "$18")}),
   noted as (${insertEntries("$19")}),
   asked as (${insertWaits("$20", "written")}),
   closed as (${closeEscalations("$21")})`,
-  "(select count(*) from begun) = $16::integer and (select count(*) from written) = $18::integer",
-);
+  isSo: "(select count(*) from begun) = $16::integer and (select count(*) from written) = $18::integer",
+};
+/** INVARIANT: a count that is not what the batch was decided on undoes it, also one of which the batch takes nothing. */
+const usesPart = (rows: string, count: string): OptimisticPart => ({
+  writes: `,
+  counted as (insert into uses (namespace_id, grant_id, used)
+    select namespace_id, grant_id, taken from ${few(rows, count, countColumns, "wanted")}
+    order by place on conflict (namespace_id, grant_id) do update set used = uses.used + excluded.used
+    returning namespace_id, grant_id, used)`,
+  isSo: `(select count(*) from counted join ${few(rows, count, countColumns, "expected")} using (namespace_id, grant_id)
+    where counted.used = expected.used) = ${count}::integer`,
+});
+/** A batch skips what only batches with turns, or with uses, need. */
+const plainOptimisticSql = optimisticSql();
+const usesOptimisticSql = optimisticSql(usesPart("$15", "$16"));
+const turnOptimisticSql = optimisticSql(turnPart);
+const wholeOptimisticSql = optimisticSql(turnPart, usesPart("$22", "$23"));
 const beginTurnsSql = beginTurns("$1", "$2", "$3");
 const updateTurnsSql = updateTurns("$1", "$2");
 const waitsSql = insertWaits("$1", "turns");
@@ -149,7 +169,7 @@ const divisionByZero = "22012";
 export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   return {
     async commitOptimistic({ claims, begins, writes, before, revision }) {
-      const { givenBack, rows, heads, endings, turns, notices } = writes;
+      const { givenBack, uses, rows, heads, endings, turns, notices } = writes;
       const moves = heads.map((head) => {
         const from = before.get(head.namespaceId);
         return { ...head, fromSequence: from?.sequence, fromHash: from?.hash };
@@ -167,17 +187,21 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         ...counted(free),
         revision,
       ];
-      const isWithTurns = begins.length > 0 || turns.length > 0;
-      const turnValues = [
-        ...counted(begins.map(beginRow)),
-        ...counted(turns.map(updateRow)),
-        JSON.stringify(turns.flatMap(({ entries }) => entries)),
-        JSON.stringify(turns.flatMap(({ waits = [] }) => waits)),
-        JSON.stringify(turns.flatMap(({ asker = [] }) => asker)),
-      ];
-      const step = isWithTurns
-        ? { sql: turnOptimisticSql, rows: [[...values, ...turnValues]] }
-        : { sql: plainOptimisticSql, rows: [values] };
+      const turnValues =
+        begins.length === 0 && turns.length === 0
+          ? []
+          : [
+              ...counted(begins.map(beginRow)),
+              ...counted(turns.map(updateRow)),
+              JSON.stringify(turns.flatMap(({ entries }) => entries)),
+              JSON.stringify(turns.flatMap(({ waits = [] }) => waits)),
+              JSON.stringify(turns.flatMap(({ asker = [] }) => asker)),
+            ];
+      const useValues = uses.length === 0 ? [] : counted(uses.map(useRow));
+      const [plain, withUses] =
+        turnValues.length === 0 ? [plainOptimisticSql, usesOptimisticSql] : [turnOptimisticSql, wholeOptimisticSql];
+      const sql = useValues.length === 0 ? plain : withUses;
+      const step = { sql, rows: [[...values, ...turnValues, ...useValues]] };
       // Most batches have no notices, so the statement is a transaction by itself.
       const steps = notices.length === 0 ? [step] : [step, { sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
       try {
@@ -202,7 +226,7 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
 
   async function begin(run: RunSteps, { claims, begins, runs, uses, tenants, strand }: Wanted): Promise<Found> {
     const claimRows = claims.map(claimRow);
-    const useRows = uses.map(({ namespaceId, grantId }) => ({ namespace_id: namespaceId, grant_id: grantId }));
+    const useRows = uses.map((use, place) => useRow({ ...use, used: 0, taken: 0 }, place));
     const newTurns = begins.length === 0 ? [] : [[JSON.stringify(begins.map(beginRow)), begins.length, hostId]];
     const [claimed, begun, owned, , used, heads] = await run([
       { sql: claimSql, rows: claims.length === 0 ? [] : [[JSON.stringify(claimRows), hostId]] },
@@ -254,6 +278,10 @@ function without<T>(wanted: readonly T[], nameOf: (each: T) => string, found: re
   return names;
 }
 
+function useRow({ namespaceId, grantId, used, taken }: CountedUse, place: number) {
+  return { namespace_id: namespaceId, grant_id: grantId, used, taken, place };
+}
+
 function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
   return { ...key, fingerprint, nonce, place };
 }
@@ -266,7 +294,7 @@ async function commit(
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
   });
-  const counts = uses.map(({ namespaceId, grantId, used }) => ({ namespace_id: namespaceId, grant_id: grantId, used }));
+  const counts = uses.filter(({ taken }) => taken > 0).map(useRow);
   const written = await run(
     [
       step(updateTurnsSql, turns.map(updateRow), turns.length),

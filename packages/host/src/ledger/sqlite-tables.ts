@@ -13,6 +13,7 @@ import {
   nameOfRun,
   nameOfUse,
   type Claim,
+  type CountedUse,
   type Ending,
   type Found,
   type LedgerTables,
@@ -32,6 +33,10 @@ const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fing
 const takenSql = `select * from replay where namespace_id = ? and actor in (?, '') and kind = ? and scope = ? and id = ?`;
 const usedSql = "select namespace_id, grant_id, used from uses where namespace_id = ? and grant_id = ?";
 const countSql = `insert into uses (namespace_id, grant_id, used) values (?, ?, ?)
+  on conflict (namespace_id, grant_id) do update set used = excluded.used`;
+/** Changes nothing when the count is another one than what was decided on. */
+const takeSql = `insert into uses (namespace_id, grant_id, used) select ?1, ?2, ?3
+  where coalesce((select used from uses where namespace_id = ?1 and grant_id = ?2), 0) = ?4
   on conflict (namespace_id, grant_id) do update set used = excluded.used`;
 const headSql = `select namespace_id as "namespaceId", strand, sequence, hash from audit_heads
   where namespace_id = ? and strand = ?`;
@@ -56,12 +61,13 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   const claimRow = ({ key, fingerprint, nonce }: Claim): unknown[] => [...keyOf(key), fingerprint, hostId, nonce];
   return {
     async commitOptimistic({ claims, begins, writes, before, revision }) {
-      const { givenBack, rows, heads, endings, turns, notices } = writes;
+      const { givenBack, uses, rows, heads, endings, turns, notices } = writes;
       const steps: Step[] = [
         { sql: sameRevisionSql, rows: revision === undefined ? [] : [[revision]], mustChange: true },
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
         { sql: beginSql, rows: begins.map((turn) => beginValues(turn, hostId)), mustChange: true },
         ...turnSteps(turns),
+        { sql: takeSql, rows: uses.map((use) => [...countValues(use), use.used - use.taken]), mustChange: true },
         // Before the rows, so that a moved head is reported as such, and not as a duplicate row.
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
@@ -111,7 +117,7 @@ async function commit(
 ): Promise<ReadonlySet<string>> {
   const steps: Step[] = [
     ...turnSteps(turns),
-    { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
+    { sql: countSql, rows: uses.filter(({ taken }) => taken > 0).map(countValues) },
     { sql: rowSql, rows: rows.map(valuesOf) },
     { sql: noticeSql, rows: notices.map(noticeValues) },
     {
@@ -138,6 +144,10 @@ function fencedIn(endings: readonly Ending[], finished: StepResult | undefined):
     endings,
     stored.flatMap(({ nonce }, place) => (finished?.changes[place] === 0 ? [] : [nonce])),
   );
+}
+
+function countValues({ namespaceId, grantId, used }: CountedUse): unknown[] {
+  return [namespaceId, grantId, used];
 }
 
 function valuesOf(row: Schema["audit"]): unknown[] {

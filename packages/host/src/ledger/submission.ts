@@ -165,11 +165,18 @@ export type Notice = Omit<Insertable<Schema["outbox"]>, "attempts">;
 /** The messages about rows of the audit log. Both are written in one transaction. */
 export type NoticesOf = (rows: readonly AuditEntry[]) => Notice[];
 
+/** How often a use is taken with a batch, and how many of them the batch takes, which may be none. */
+export interface CountedUse extends Omit<Use, "maxUses"> {
+  used: number;
+  taken: number;
+}
+
 /** What a batch writes. */
 export interface Writes {
   /** Claims whose submissions were refused. Their keys stay free. */
   givenBack: Claim[];
-  uses: { namespaceId: string; grantId: string; used: number }[];
+  /** Each use that the batch was decided on, in the order in which they are locked. */
+  uses: CountedUse[];
   rows: Schema["audit"][];
   heads: TenantHead[];
   endings: Ending[];
@@ -192,8 +199,8 @@ export interface OptimisticBatch {
   claims: readonly Claim[];
   /** Each has to be able to begin. */
   begins: readonly NewTurn[];
-  /** Each turn has to belong to its run. */
-  writes: Omit<Writes, "uses">;
+  /** Each turn has to belong to its run. Each use has to be taken as often, without this batch, as it was decided on. */
+  writes: Writes;
   /** The heads before its rows. */
   before: ReadonlyMap<string, TenantHead>;
   /** The revision has to be this one, if any is given. */

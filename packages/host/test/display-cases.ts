@@ -174,6 +174,19 @@ interface ActCase {
 
 /** What is shown of an act without its arguments. */
 export const actCases: readonly ActCase[] = [
+  {
+    name: "an effect elsewhere",
+    act: {
+      kind: "act",
+      tool: "deploy",
+      needs: [
+        { action: "run", resource: { namespace: "shell", path: ["deploy"] } },
+        { action: "read", resource: notes },
+      ],
+      arguments: { to: "production" },
+    },
+    shown: "carry out deploy: run shell/deploy; read files/notes",
+  },
   { name: "a tool", act: { kind: "tool", tool: "mail.send", arguments: {} }, shown: "call mail.send" },
   {
     name: "a resource",

@@ -243,3 +243,34 @@ export const auditEvent = {
   reason: "allowed",
   metadata: { read: 1 },
 };
+
+export const act = {
+  version: 1,
+  id: "act-1",
+  tool: "deploy",
+  needs: [{ action: "run", resource: { namespace: "shell", path: ["deploy"] } }],
+  arguments: { to: "production" },
+  write: true,
+  spends: [{ unit: "EUR", amount: "12.50" }],
+  requestedAt: "2026-02-01T09:00:00Z",
+  traceId: "trace-1",
+  executionId: "turn-1",
+  leaseSeconds: 60,
+  dryRun: true,
+};
+
+export const actOutcome = {
+  version: 1,
+  executionId: "turn-1",
+  status: "succeeded",
+  output: { url: "https://example.com" },
+  spent: [{ unit: "EUR", amount: 12 }],
+  labels: ["untrusted"],
+};
+
+export const actFailure = {
+  version: 1,
+  traceId: "trace-1",
+  status: "failed",
+  error: { code: "no_disk", message: "There is no space left.", nothingHappened: true },
+};

@@ -3,7 +3,7 @@ import { grantText, requestText } from "./grant-text.ts";
 import { nameText, whoText } from "./names.ts";
 import { visibleText } from "./visible-text.ts";
 
-/** What an act does, without its arguments: `call messages.send`. */
+/** What an act does, without its arguments: `call messages.send`, or `carry out deploy: run shell/deploy`. */
 export function actText(act: Act): string {
   switch (act.kind) {
     case "tool":
@@ -14,6 +14,8 @@ export function actText(act: Act): string {
       return `send a message to ${whoText(act.receiver)}`;
     case "turn":
       return `start a turn of ${whoText(act.agent)} for ${whoText(act.sender)}`;
+    case "act":
+      return `carry out ${nameText(act.tool)}: ${act.needs.map(requestText).join("; ")}`;
   }
 }
 
@@ -51,6 +53,8 @@ export function actRows(act: Act): ActRow[] {
       const { payload, replyTo, provenance, state, metadata } = act;
       return rowsOf({ payload, replyTo, provenance, state, metadata });
     }
+    case "act":
+      return rowsOf({ arguments: act.arguments, spends: act.spends });
   }
 }
 

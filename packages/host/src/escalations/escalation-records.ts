@@ -123,6 +123,8 @@ function reasonOf(act: Act): string {
       return `Approval is needed to send a message to ${principalKey(act.receiver)}.`;
     case "turn":
       return `Approval is needed to start a turn of ${principalKey(act.agent)}.`;
+    case "act":
+      return `Approval is needed to carry out ${act.tool}.`;
   }
 }
 

@@ -154,7 +154,7 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
 
 /** A tool's action may depend on its arguments, so the name of the tool is sent instead. */
 function actFacts({ act, request }: NonNullable<EscalationRecord["approval"]>): object {
-  return act.kind === "tool" ? { tool: act.tool } : { action: request.action };
+  return "tool" in act ? { tool: act.tool } : { action: request.action };
 }
 
 function denialData({ id, namespaceId, executionId, actor, tool, action, reason, metadata }: AuditEvent): object {

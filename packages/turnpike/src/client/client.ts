@@ -1,6 +1,9 @@
 import {
   routes,
   TurnStateSchema,
+  type ActOutcome,
+  type ActRequest,
+  type ActState,
   type AuthorizationDecision,
   type AuthorizationRequest,
   type Health,
@@ -36,6 +39,9 @@ export interface TurnListFilter {
   before?: string | undefined;
 }
 
+/** What an act's id is unique in: the execution that the act began with, or else its trace. */
+export type ActScope = { executionId: string; traceId?: undefined } | { traceId: string; executionId?: undefined };
+
 /** The service over HTTP: one method a route. Throws `ServiceClientError` when there is no result. */
 export interface ServiceClient {
   health(options?: ClientCallOptions): Promise<Health>;
@@ -60,6 +66,15 @@ export interface ServiceClient {
   turnEvents(executionId: string, options?: TurnEventsOptions): AsyncIterable<TurnEvent>;
   /** Asks for the end of a turn; one that has ended stays as it is. */
   cancelTurn(executionId: string, options?: ClientCallOptions): Promise<TurnState>;
+  /**
+   * Asks to carry an effect out oneself. When it is `allowed`, the caller does it, and says with `finishAct` what became of it. This
+   * and the methods below need a service that has a store of acts.
+   */
+  beginAct(request: ActRequest, options?: ClientCallOptions): Promise<ActState>;
+  /** Says what became of an act; saying it again changes nothing. */
+  finishAct(id: string, outcome: ActOutcome, options?: ClientCallOptions): Promise<ActState>;
+  /** Where an act of one's own is. */
+  act(id: string, scope: ActScope, options?: ClientCallOptions): Promise<ActState>;
 }
 
 /**
@@ -122,6 +137,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return followTurn(open, following);
     },
     cancelTurn: (executionId, callOptions) => ofTurn("cancelTurn", executionId, callOptions),
+    beginAct: (request, callOptions) => call("beginAct", request, callOptions) as Promise<ActState>,
+    async finishAct(id, outcome, { signal } = {}) {
+      const { method, response: schema } = routes.finishAct;
+      const response = await send(options, { method, path: actPath("finishAct", id), body: outcome }, signal);
+      return (await readResult(response, schema, signal)) as ActState;
+    },
+    async act(id, { traceId, executionId }, { signal } = {}) {
+      const { method, response: schema } = routes.getAct;
+      const query = new URLSearchParams(executionId === undefined ? { traceId } : { executionId });
+      const response = await send(options, { method, path: `${actPath("getAct", id)}?${query.toString()}` }, signal);
+      return (await readResult(response, schema, signal)) as ActState;
+    },
   };
 }
 
@@ -134,6 +161,10 @@ function startOf(request: TurnRequest): SentRequest {
 
 function turnPath(name: "getTurn" | "listTurnEvents" | "cancelTurn", executionId: string): string {
   return routes[name].path.replace("{executionId}", () => encodeURIComponent(executionId));
+}
+
+function actPath(name: "finishAct" | "getAct", id: string): string {
+  return routes[name].path.replace("{id}", () => encodeURIComponent(id));
 }
 
 function queryOf({ statuses, limit, before }: TurnListFilter): string {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
+import { ActNeedsSchema, AmountsSchema } from "./act-request.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { ProvenanceSchema } from "./message.ts";
 import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
@@ -31,6 +32,13 @@ export const ActSchema = z.discriminatedUnion("kind", [
     ...content,
     state: JsonObjectSchema.optional(),
     metadata: JsonObjectSchema.optional(),
+  }),
+  strictObject({
+    kind: z.literal("act"),
+    tool: IdentifierSchema,
+    needs: ActNeedsSchema,
+    arguments: JsonValueSchema.optional(),
+    spends: AmountsSchema.optional(),
   }),
 ]);
 

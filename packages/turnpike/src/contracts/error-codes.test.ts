@@ -17,6 +17,9 @@ const rows = [
   { code: "audit_unavailable", status: 503, families: ["http", ...decision] },
   { code: "internal_error", status: 500, families: ["http"] },
 
+  { code: "outcome_conflict", status: 409, families: ["host"] },
+  { code: "tool_is_offered", status: 400, families: ["host"] },
+
   { code: "allowed", families: ["authorization"] },
   { code: "no_matching_grant", families: decision },
   { code: "grant_exhausted", families: decision },

@@ -60,6 +60,20 @@ export const errorCodes = {
     retry: true,
   },
 
+  // Acts
+  outcome_conflict: {
+    families: ["host"],
+    status: 409,
+    meaning: "Another outcome of this act was reported before.",
+    retry: false,
+  },
+  tool_is_offered: {
+    families: ["host"],
+    status: 400,
+    meaning: "The service offers a tool of this name itself: invoke it instead of beginning an act.",
+    retry: false,
+  },
+
   // Decisions
   allowed: { families: ["authorization"], meaning: "A grant covers the act.", retry: false },
   invalid_request: {
@@ -401,6 +415,7 @@ const beforeAnyEffect: ReadonlySet<string> = new Set<ErrorCode>([
   "request_aborted",
   "request_timeout",
   "invalid_access_context",
+  "tool_is_offered",
   "unauthenticated",
   "purpose_not_allowed",
   "payload_too_large",

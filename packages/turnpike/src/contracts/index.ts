@@ -24,6 +24,18 @@ export {
 } from "./access.ts";
 export { ActSchema, type Act } from "./act.ts";
 export {
+  ActErrorSchema,
+  ActOutcomeSchema,
+  ActRequestSchema,
+  ActStateSchema,
+  AmountSchema,
+  type ActError,
+  type ActOutcome,
+  type ActRequest,
+  type ActState,
+  type Amount,
+} from "./act-request.ts";
+export {
   AuditEventSchema,
   AuditEventTypeSchema,
   AuditOutcomeSchema,

@@ -23,6 +23,9 @@ const rows = [
     hasBody: false,
   },
   { name: "cancelTurn", method: "POST", path: "/v1/turns/{executionId}/cancel", authority: "optional", hasBody: false },
+  { name: "beginAct", method: "POST", path: "/v1/acts", authority: "required", hasBody: true },
+  { name: "finishAct", method: "POST", path: "/v1/acts/{id}/outcome", authority: "optional", hasBody: true },
+  { name: "getAct", method: "GET", path: "/v1/acts/{id}", authority: "optional", hasBody: false },
 ];
 
 test("the routes are those of the specification, and no other", () => {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
 import { AuthorizationDecisionSchema, AuthorizationRequestSchema } from "./access.ts";
+import { ActOutcomeSchema, ActRequestSchema, ActStateSchema } from "./act-request.ts";
 import { MessageEnvelopeSchema, MessageResultSchema } from "./message.ts";
 import { NamespaceCatalogSchema, NamespaceUpdateSchema } from "./namespace.ts";
 import { ReachResultSchema } from "./reach.ts";
@@ -93,6 +94,22 @@ export const routes = {
     response: TurnStateSchema,
     authority: "optional",
   },
+  // The three below exist only when the host has a store of acts.
+  beginAct: {
+    method: "POST",
+    path: "/v1/acts",
+    request: ActRequestSchema,
+    response: ActStateSchema,
+    authority: "required",
+  },
+  finishAct: {
+    method: "POST",
+    path: "/v1/acts/{id}/outcome",
+    request: ActOutcomeSchema,
+    response: ActStateSchema,
+    authority: "optional",
+  },
+  getAct: { method: "GET", path: "/v1/acts/{id}", response: ActStateSchema, authority: "optional" },
 } as const satisfies Record<string, Route>;
 
 /** The operation a route carries out. */

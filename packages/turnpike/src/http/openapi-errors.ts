@@ -33,6 +33,8 @@ const ofItsOwn: Partial<Record<RouteName, readonly RequestErrorCode[]>> = {
   executeTurn: ["replay_conflict", "replay_pending", "replay_interrupted"],
   listTurns: ["invalid_request"],
   listTurnEvents: ["invalid_request"],
+  beginAct: ["replay_conflict", "replay_pending", "replay_interrupted"],
+  getAct: ["invalid_request"],
 };
 
 /** The codes that a request to one route may be answered with instead of a result. */

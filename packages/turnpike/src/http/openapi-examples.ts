@@ -266,6 +266,9 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
     },
   },
   ...turnExamples,
+  beginAct: {},
+  finishAct: {},
+  getAct: {},
 };
 
 /** One for each code of a request-level error. */

@@ -27,6 +27,27 @@ export const parameters: JsonObject = {
     schema: { type: "string" },
     example: "turn-1",
   },
+  ActId: {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "The id that the act began under, percent-encoded.",
+    schema: { type: "string" },
+    example: "act-1",
+  },
+  ActTraceId: {
+    name: "traceId",
+    in: "query",
+    description: "The trace that the act began with; needed for an act that began without an execution.",
+    schema: { type: "string" },
+    example: "trace-1",
+  },
+  ActExecutionId: {
+    name: "executionId",
+    in: "query",
+    description: "The execution that the act began with.",
+    schema: { type: "string" },
+  },
   Status: {
     name: "status",
     in: "query",
@@ -106,6 +127,8 @@ const ofItsOwn: Partial<Record<RouteName, readonly string[]>> = {
   getTurn: ["ExecutionId"],
   listTurnEvents: ["ExecutionId", "After", "LastEventId"],
   cancelTurn: ["ExecutionId"],
+  finishAct: ["ActId"],
+  getAct: ["ActId", "ActTraceId", "ActExecutionId"],
 };
 
 /** References to the parameters of one route. */
@@ -116,10 +139,9 @@ export function parametersOf(name: RouteName): JsonObject[] {
 
 /** References to the headers of an answer without an error. */
 export function successHeaders(name: RouteName, status: 200 | 202): JsonObject {
+  const replayed = { "idempotency-replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
+  if (name === "beginAct" && status === 200) return { ...responseHeaders, ...replayed };
   if (name !== "executeTurn") return responseHeaders;
-  const own: JsonObject =
-    status === 200
-      ? { "idempotency-replayed": { $ref: "#/components/headers/IdempotencyReplayed" } }
-      : { location: { $ref: "#/components/headers/Location" } };
+  const own: JsonObject = status === 200 ? replayed : { location: { $ref: "#/components/headers/Location" } };
   return { ...responseHeaders, ...own, "preference-applied": { $ref: "#/components/headers/PreferenceApplied" } };
 }

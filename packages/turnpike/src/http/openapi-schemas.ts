@@ -71,8 +71,15 @@ function oneKindEach({ enum: values, ...schema }: JsonObject): JsonObject {
 }
 
 const schemaTexts: Readonly<Record<string, string>> = {
+  ActError: "Why an effect failed, as its caller says. `nothingHappened` frees the act's id.",
+  ActOutcome:
+    "What became of an effect. It names the act by its `executionId`, or by its `traceId` if it began without one.",
+  ActRequest: "An effect that the caller carries out itself. Each of `needs` has to be covered by some grant alone.",
+  ActState:
+    "Where an act is. `interrupted`: its lease ran out without an outcome, so its effect may have happened; it is never handed out again.",
   Action: 'What is done to a resource. In a capability, `"*"` covers every action.',
   AgentRef: "An agent, the one kind of principal that runs turns.",
+  Amount: "How much of something an act costs. Exact: a text, or a number whose shortest text is one.",
   AuthorityRequest:
     "Something to approve: it asks for authority and is none. The same ask has the same id at any time.",
   AuthorizationDecision: "The answer to an authorization request. A denial may restate what authority is needed.",

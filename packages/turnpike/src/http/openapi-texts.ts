@@ -4,7 +4,7 @@ import type { RouteName } from "../contracts/index.ts";
 
 /** What a reader learns about one operation. */
 export interface OperationText {
-  tag: "Authority" | "Tools" | "Resources" | "Messages" | "Turns" | "Health";
+  tag: "Authority" | "Tools" | "Resources" | "Messages" | "Turns" | "Acts" | "Health";
   summary: string;
   description: string;
   /** What the 200 answer is. */
@@ -27,6 +27,7 @@ export const tags: Readonly<Record<OperationText["tag"], string>> = {
   Resources: "Acting on resources directly.",
   Messages: "Messages between principals.",
   Turns: "Running bounded agent turns.",
+  Acts: "Effects that callers carry out themselves, decided and recorded here.",
   Health: "Whether the service is up.",
 };
 
@@ -128,13 +129,35 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
       "Asks for the end of a turn of the caller's own: it stops before its next step. Only where the host has a journal of turns.",
     answer: "The turn had ended already, and nothing has changed.",
   },
+  beginAct: {
+    tag: "Acts",
+    summary: "May I do this now?",
+    description:
+      "Decides about an effect that the caller carries out itself. Each of `needs` has to be covered by some grant alone, all or nothing; one use of each grant that is needed is counted. `allowed` means that the act is the caller's until `expiresAt`: do it, and report its outcome. The same request again is answered with that outcome. With `dryRun` nothing is taken, and with `shadow` nothing is refused either. Only where the host has a store of acts.",
+    answer: "The decision; or, of an act that was reported before, its outcome.",
+  },
+  finishAct: {
+    tag: "Acts",
+    summary: "What became of this act?",
+    description:
+      "Records the outcome of an act of the caller's own, named by the execution or the trace that it began with. The same outcome again changes nothing. `nothingHappened` within the lease frees the id, and gives back what the act took. After the lease an outcome is taken once, and marked `late`. Only where the host has a store of acts.",
+    answer: "The act as it is now.",
+  },
+  getAct: {
+    tag: "Acts",
+    summary: "Where is this act?",
+    description:
+      "Says where an act of the caller's own is. An act of another caller is `not_found`, like one that does not exist. Only where the host has a store of acts.",
+    answer: "The act: allowed, reported, or interrupted, when its lease ran out without an outcome.",
+  },
 };
 
 /** What the 202 answer is, where there is one. */
-export const acceptedTexts: Readonly<Record<"sendMessage" | "executeTurn" | "cancelTurn", string>> = {
+export const acceptedTexts: Readonly<Record<"sendMessage" | "executeTurn" | "cancelTurn" | "beginAct", string>> = {
   sendMessage: "The transport has taken the message and will deliver it: the result is `accepted`.",
   executeTurn: "The turn goes on without its caller: where it is now.",
   cancelTurn: "The turn will end: where it is now.",
+  beginAct: "A person was asked, and nothing was taken: the result is `waiting`. Ask again once they have answered.",
 };
 
 export const streamText: string = `Server-sent events, when the request says \`accept: text/event-stream\`. Each event of the turn arrives as it happens: \`event: turn.event\`, \`id\` its sequence, \`data\` a \`TurnEvent\` as JSON. A comment line breaks every 15 seconds of silence. The last is \`event: turn.result\`, whose data is the \`TurnResult\` that the plain form would have answered. A request that fails before the turn starts gets an ordinary JSON error instead.`;

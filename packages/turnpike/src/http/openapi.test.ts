@@ -44,6 +44,9 @@ test("the document has every route with its body and its statuses", () => {
     "get /v1/turns/{executionId}: getTurn, nothing -> 200 403 404 405 499 500",
     "get /v1/turns/{executionId}/events: listTurnEvents, nothing -> 200 400 403 404 405 499 500",
     "post /v1/turns/{executionId}/cancel: cancelTurn, nothing -> 200 202 403 404 405 499 500",
+    "post /v1/acts: beginAct, ActRequest -> 200 202 400 403 405 409 499 500",
+    "post /v1/acts/{id}/outcome: finishAct, ActOutcome -> 200 400 403 404 405 499 500",
+    "get /v1/acts/{id}: getAct, nothing -> 200 400 403 404 405 499 500",
   ]);
 });
 
@@ -69,6 +72,9 @@ test("the document names the shape of every answer", () => {
     getTurn: "TurnState",
     listTurnEvents: "TurnEventList",
     cancelTurn: "TurnState",
+    beginAct: "ActState",
+    finishAct: "ActState",
+    getAct: "ActState",
   });
   const { 202: started } = operationOf(document, "executeTurn").responses;
   const refs = [{ $ref: "#/components/schemas/TurnResult" }, { $ref: "#/components/schemas/TurnState" }];

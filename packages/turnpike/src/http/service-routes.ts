@@ -40,12 +40,13 @@ export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly 
 }
 
 type Answer = ServiceRoute["answer"];
+type ActRouteName = "beginAct" | "finishAct" | "getAct";
 
 /** One row for each route. The front has checked that the body fits the route. */
 function answers(
   api: ServiceApi,
   journal: TurnJournal | undefined,
-): Record<Exclude<RouteName, JournalRouteName>, Answer> {
+): Record<Exclude<RouteName, JournalRouteName | ActRouteName>, Answer> {
   return {
     health: () => Promise.resolve(jsonReply(health)),
     authorize: async ({ context, body, options }) =>

@@ -23,6 +23,10 @@ export const remedies: Readonly<Record<Exclude<keyof typeof errorCodes, "allowed
   sender_not_allowed: "Send the message of a sender that the credential names, or use another credential.",
   conflict: "Read it again: it was changed by another request. Then decide whether your change is still wanted.",
 
+  // Acts
+  outcome_conflict: "What was reported first stays. Read the act to see it.",
+  tool_is_offered: "Send it to `POST /v1/tools/invoke`, or give your own tool another name.",
+
   // Decisions
   invalid_context: "Tell the operator: who acts, for whom and why does not fit the contract.",
   no_matching_grant: "Ask for a grant. `turnpike why` shows an operator the one that would allow exactly this.",

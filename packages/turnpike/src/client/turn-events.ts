@@ -1,4 +1,5 @@
 import type { TurnEvent } from "../contracts/index.ts";
+import { mayComeBack, pause, pauseAfter } from "./come-back.ts";
 import { ServiceClientError } from "./service-client-error.ts";
 import { readTurn } from "./turn-stream.ts";
 
@@ -9,8 +10,6 @@ export interface TurnEventsOptions {
   signal?: AbortSignal | undefined;
 }
 
-const firstPauseMs = 250;
-const longestPauseMs = 15_000;
 /** The service says something every 15 seconds: a connection that is silent for so long is dead. */
 const silenceMs = 45_000;
 
@@ -34,8 +33,8 @@ export async function* followTurn(
       }
       return;
     } catch (error) {
-      if (!mayComeBack(error)) throw error;
-      await pause(Math.max(growing(failures), (error.retryAfter ?? 0) * 1000), signal);
+      if (!(error instanceof ServiceClientError) || !mayComeBack(error)) throw error;
+      await pause(Math.max(pauseAfter(failures), (error.retryAfter ?? 0) * 1000), signal);
       failures += 1;
     }
   }
@@ -61,30 +60,4 @@ function untilSilent({ body, status, headers }: Response): Response {
     { highWaterMark: 0 },
   );
   return new Response(watched, { status, headers });
-}
-
-/** Whether the service may answer later: it was not reached, it broke off, it is asked too often, or the fault is its own. */
-function mayComeBack(error: unknown): error is ServiceClientError {
-  if (!(error instanceof ServiceClientError)) return false;
-  return error.code === "request_failed" || error.status === 429 || error.status >= 500;
-}
-
-/** Half of it is left to chance, so that many who lost one host do not come back at once. */
-function growing(failures: number): number {
-  return Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * (0.5 + Math.random() / 2);
-}
-
-/** Rejects with the reason of the signal. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }

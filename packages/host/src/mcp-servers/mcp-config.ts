@@ -1,7 +1,6 @@
-import { IdentifierSchema, parsePrincipal } from "turnpike/contracts";
+import { ArgumentRuleSchema, IdentifierSchema, parsePrincipal } from "turnpike/contracts";
 import { z } from "zod";
 import { EnvironmentNameSchema, isLoopback } from "../shared/index.ts";
-import { RuleSchema } from "./argument-rules.ts";
 
 const PrincipalTextSchema = z
   .string()
@@ -59,7 +58,7 @@ const McpServerSchema = z
     insecure: z.boolean().optional().describe("talk HTTP without TLS beyond loopback"),
     tenants: z.array(IdentifierSchema).optional(),
     owners: z.array(PrincipalTextSchema).optional(),
-    rules: z.record(z.string(), RuleSchema).optional(),
+    rules: z.record(z.string(), ArgumentRuleSchema).optional(),
     start: z
       .enum(["eager", "first-use"])
       .default("eager")

@@ -1,11 +1,11 @@
-import type { DiscoveryContext, JsonObject } from "turnpike/contracts";
+import type { ArgumentRule, DiscoveryContext, JsonObject } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProgress, type ToolProvider } from "turnpike/kernel";
-import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
 import { checkArguments } from "./check-arguments.ts";
 import type { ServerClients } from "./server-clients.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
+import { misnamedArgument, placesOfCall } from "./places.ts";
 import { plainText } from "./plain-text.ts";
 import { isLate, partsOf, toToolError, toUnavailable } from "./server-answer.ts";
 import { listMs } from "./server-lists.ts";
@@ -111,7 +111,7 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
     const { descriptor, listed } = tool;
     const { action, resource } = descriptor.requiredCapability;
     const rule = rules.get(listed.name);
-    const placesOf = placesBy(rule);
+    const placesOf = placesOfCall(rule);
     const check = (args: JsonObject): void => checkArguments(descriptor.inputSchema, args);
     return {
       descriptor,
@@ -223,7 +223,7 @@ function timeLeft(endsAt: number): number {
 }
 
 /** Refuses a tool whose rule names an argument that it does not have, because the rule would bind too little. */
-function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolReading {
+function withRule(reading: ToolReading, rules: ReadonlyMap<string, ArgumentRule>): ToolReading {
   if (!reading.ok) return reading;
   const { listed, descriptor } = reading.tool;
   const misnamed = misnamedArgument(rules.get(listed.name), descriptor.inputSchema);

@@ -1,10 +1,15 @@
-import type { JsonObject, ToolDescriptor } from "turnpike/contracts";
-import { RuleSchema, writeArgument, type Rule } from "./argument-rules.ts";
+import {
+  ArgumentRuleSchema,
+  writeArgument,
+  type ArgumentRule,
+  type JsonObject,
+  type ToolDescriptor,
+} from "turnpike/contracts";
 import { argumentsOf, type SchemaArgument } from "./schema-arguments.ts";
 
 /** Rules to begin with. */
 export interface Suggestion {
-  rules: Record<string, Rule>;
+  rules: Record<string, ArgumentRule>;
   /** Tools without an argument that looks like a target. */
   without: string[];
 }
@@ -55,11 +60,11 @@ export function suggestRules(tools: readonly ToolDescriptor[]): Suggestion {
   return suggestion;
 }
 
-function ruleFor(schema: JsonObject): Rule | undefined {
+function ruleFor(schema: JsonObject): ArgumentRule | undefined {
   const paths = pathsFor(argumentsOf(schema).filter(isTarget)).slice(0, maxPaths);
   const [path, ...others] = paths;
   if (path === undefined) return undefined;
-  const rule = RuleSchema.safeParse(others.length === 0 ? { path } : { paths });
+  const rule = ArgumentRuleSchema.safeParse(others.length === 0 ? { path } : { paths });
   return rule.success ? rule.data : undefined;
 }
 

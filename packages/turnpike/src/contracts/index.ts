@@ -36,6 +36,15 @@ export {
   type Amount,
 } from "./act-request.ts";
 export {
+  ArgumentRuleError,
+  ArgumentRuleSchema,
+  optionalArguments,
+  placesBy,
+  writeArgument,
+  type ArgumentRule,
+  type Places,
+} from "./argument-rules.ts";
+export {
   AuditEventSchema,
   AuditEventTypeSchema,
   AuditOutcomeSchema,

@@ -1,14 +1,15 @@
 import fc from "fast-check";
-import { PathSegmentSchema, type JsonObject } from "turnpike/contracts";
 import { describe, expect, test } from "vitest";
-import { encodeSegment, misnamedArgument, placesBy, RuleSchema, writeArgument, type Rule } from "./argument-rules.ts";
+import type { JsonObject } from "../internal/index.ts";
+import { ArgumentRuleSchema, encodeSegment, placesBy, writeArgument, type ArgumentRule } from "./argument-rules.ts";
+import { PathSegmentSchema } from "./scalars.ts";
 
-function places(rule: Rule | string[], args: object): string[] {
+function places(rule: ArgumentRule | string[], args: object): string[] {
   const found = placesBy(Array.isArray(rule) ? { path: rule } : rule)(args as JsonObject);
   return found.map((place) => place.join("/"));
 }
 
-const mail: Rule = {
+const mail: ArgumentRule = {
   paths: [
     ["to", "$to"],
     ["to", "$cc?"],
@@ -18,7 +19,7 @@ const mail: Rule = {
 
 interface Row {
   name: string;
-  rule: Rule | string[];
+  rule: ArgumentRule | string[];
   args: object;
 }
 
@@ -254,10 +255,8 @@ describe("a call is denied, with what to do about it, when", () => {
   ] satisfies (Row & { says: string })[]) {
     test(row.name, () => {
       const error = expect.objectContaining({
-        name: "ToolError",
-        code: "invalid_tool_arguments",
+        name: "ArgumentRuleError",
         message: row.says,
-        retryable: false,
       }) as Error;
       expect(() => places(row.rule, row.args)).toThrow(error);
     });
@@ -346,25 +345,6 @@ test("every text becomes one step, and no two texts the same one", () => {
   );
 });
 
-describe("an optional argument that a tool does not declare is named, because nothing would be bound by it", () => {
-  const schema: JsonObject = {
-    properties: { to: { type: "string" }, event: { properties: { guests: { type: "array" } } } },
-  };
-  for (const row of [
-    { name: "one with another name", rule: { paths: [["$to"], ["$cc?"]] }, misnamed: "cc" },
-    { name: "a nested one with another name", rule: { path: ["$event.guest?"] }, misnamed: "event.guest" },
-    { name: "but not one that it has", rule: { paths: [["$to?"], ["$event.guests?"]] }, misnamed: undefined },
-    {
-      name: "but not one that has to be there, without which calls are denied",
-      rule: { path: ["$cc"] },
-      misnamed: undefined,
-    },
-    { name: "but not without a rule", rule: undefined, misnamed: undefined },
-  ] satisfies { name: string; rule: Rule | undefined; misnamed: string | undefined }[]) {
-    test(row.name, () => expect(misnamedArgument(row.rule, schema)).toBe(row.misnamed));
-  }
-});
-
 test("an argument is written so that a rule reads it back", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }), (keys) => {
@@ -445,8 +425,8 @@ describe("an argument that is a path of folders", () => {
   });
 
   test("comes last, because it has as many steps as folders; other steps have no slash", () => {
-    expect(RuleSchema.safeParse({ path: ["$path/"] }).success).toBe(true);
+    expect(ArgumentRuleSchema.safeParse({ path: ["$path/"] }).success).toBe(true);
     for (const path of [["$path/", "x"], ["$path/", "$name"], ["a/"], ["a/b"], ["$a/b"], ["$path//"], ["$/"]])
-      expect(RuleSchema.safeParse({ path }).success).toBe(false);
+      expect(ArgumentRuleSchema.safeParse({ path }).success).toBe(false);
   });
 });

@@ -1,8 +1,6 @@
-import { PathSegmentSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
-import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
-import { truncateText } from "../shared/index.ts";
-import { argumentsOf } from "./schema-arguments.ts";
+import type { JsonObject, JsonValue } from "../internal/index.ts";
+import { PathSegmentSchema } from "./scalars.ts";
 
 /** One step of a path: a fixed text, or the value of an argument of the call. */
 type Step = { kind: "fixed"; text: string } | ArgumentStep;
@@ -34,7 +32,7 @@ const StepSchema = StepTextSchema.refine(
   "expected the name of an argument behind $, such as $to, $event.participants, $cc? or, for a path of folders, $path/",
 );
 
-const PathSchema = z
+const RulePathSchema = z
   .array(StepSchema)
   .min(1)
   .max(63)
@@ -48,12 +46,17 @@ const PathSchema = z
   )
   .describe("steps below the tool; $name is the argument of that name, $name/ one that is a path of folders");
 
-export const RuleSchema = z
-  .strictObject({ path: PathSchema.optional(), paths: z.array(PathSchema).min(1).max(16).optional() })
+export const ArgumentRuleSchema = z
+  .strictObject({ path: RulePathSchema.optional(), paths: z.array(RulePathSchema).min(1).max(16).optional() })
   .refine(({ path, paths }) => (path === undefined) !== (paths === undefined), "expected either path or paths");
 
 /** How the places that a call acts on follow from its arguments. */
-export type Rule = z.infer<typeof RuleSchema>;
+export type ArgumentRule = z.infer<typeof ArgumentRuleSchema>;
+
+/** A call that a rule cannot be applied to. Its message says what to change about the arguments. */
+export class ArgumentRuleError extends Error {
+  override readonly name = "ArgumentRuleError";
+}
 
 /** Undefined when the text names no argument though it begins like one. */
 function readStep(text: string): Step | undefined {
@@ -80,7 +83,14 @@ function decodeKey(text: string): string | undefined {
   }
 }
 
-/** A step that names an argument, as rules write it. */
+/**
+ * A step that names an argument, as rules write it.
+ *
+ * @example
+ * import { writeArgument } from "turnpike/contracts";
+ *
+ * console.log(writeArgument(["event", "guests"], true)); // $event.guests?
+ */
 export function writeArgument(keys: readonly string[], isOptional: boolean, isFolder = false): string {
   const name = keys.map((key) => key.replaceAll(/[%./\\?\p{Cc}]/gu, escaped)).join(".");
   return `$${name}${isOptional ? "?" : ""}${isFolder ? "/" : ""}`;
@@ -102,25 +112,33 @@ function areInOrder(path: readonly string[]): boolean {
 }
 
 /**
- * An optional argument that the rule names and the tool does not declare; undefined when there is none. It would never be
- * present, so the rule would bind nothing: the name is misspelled, or the server renamed the argument.
+ * The arguments that a rule names and that a call may lack, each as the way to it through nested objects.
+ *
+ * @example
+ * import { optionalArguments } from "turnpike/contracts";
+ *
+ * const rule = { paths: [["to", "$to"], ["to", "$copies.cc?"]] };
+ * console.log(JSON.stringify(optionalArguments(rule))); // [["copies","cc"]]
  */
-export function misnamedArgument(rule: Rule | undefined, inputSchema: JsonObject): string | undefined {
-  const steps = (rule?.paths ?? [rule?.path ?? []]).flatMap(stepsOf);
-  const optional = steps.filter((step) => step.kind === "argument").filter(({ isOptional }) => isOptional);
-  if (optional.length === 0) return undefined;
-  const declared = new Set(argumentsOf(inputSchema).map(({ keys }) => JSON.stringify(keys)));
-  return optional.find(({ keys }) => !declared.has(JSON.stringify(keys)))?.name;
+export function optionalArguments(rule: ArgumentRule): (readonly string[])[] {
+  const steps = (rule.paths ?? [rule.path ?? []]).flatMap(stepsOf);
+  return steps.flatMap((step) => (step.kind === "argument" && step.isOptional ? [step.keys] : []));
 }
 
 /** The places below its tool that a call acts on, each of which has to be granted. Without any, it is the tool itself. */
 export type Places = (args: JsonObject) => readonly (readonly string[])[];
 
 /**
- * Reads a rule. What it returns throws a `ToolError`, which denies the call, when an argument that the rule names is missing
- * or is nothing that can be bound.
+ * Reads a rule. What it returns throws an `ArgumentRuleError` when an argument that the rule names is missing or is nothing that
+ * can be bound: such a call is to be denied.
+ *
+ * @example
+ * import { placesBy } from "turnpike/contracts";
+ *
+ * const places = placesBy({ path: ["to", "$to"] });
+ * console.log(JSON.stringify(places({ to: ["bob", "a/b"] }))); // [["to","bob"],["to","a%2Fb"]]
  */
-export function placesBy(rule: Rule | undefined): Places {
+export function placesBy(rule: ArgumentRule | undefined): Places {
   const paths = (rule?.paths ?? [rule?.path ?? []]).map(stepsOf);
   return (args) => {
     const places = new Map<string, readonly string[]>();
@@ -202,7 +220,7 @@ function within(
     throw denial(name, "expected an object on the way to it");
   const other = otherSpelling(value, key);
   if (other !== undefined)
-    throw denial(name, `leave out ${JSON.stringify(truncateText(other, 256))}, which a server may take for it`);
+    throw denial(name, `leave out ${JSON.stringify(other.slice(0, 256))}, which a server may take for it`);
   const found = Object.hasOwn(value, key) ? value[key] : undefined;
   if (found === undefined || found === null) {
     if (isOptional) return [];
@@ -248,11 +266,12 @@ export function encodeSegment(text: string): string {
   return text.replaceAll(/[%/\\\p{Cc}]/gu, escaped);
 }
 
-function tooMany(): ToolError {
-  const message = `The arguments name more than ${maxPlaces} places at once; split the call into smaller ones.`;
-  return new ToolError("invalid_tool_arguments", message, { retryable: false });
+function tooMany(): ArgumentRuleError {
+  return new ArgumentRuleError(
+    `The arguments name more than ${maxPlaces} places at once; split the call into smaller ones.`,
+  );
 }
 
-function denial(name: string, problem: string): ToolError {
-  return new ToolError("invalid_tool_arguments", `${name}: ${problem}.`, { retryable: false });
+function denial(name: string, problem: string): ArgumentRuleError {
+  return new ArgumentRuleError(`${name}: ${problem}.`);
 }

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import type {
   AccessContext,
   Act,
+  ActError,
+  ActOutcome,
+  ActRequest,
+  ActState,
   AgentRef,
+  Amount,
   AuditEvent,
   AuthorityRequestInput,
   AuthorityRequest,
@@ -347,7 +352,55 @@ export const messageEnvelope: fc.Arbitrary<MessageEnvelope> = shape(
   },
   { replyTo: identifier, provenance },
 );
+export const amount: fc.Arbitrary<Amount> = shape({
+  unit: fc.constantFrom("EUR", "tokens", "a.b-c_1"),
+  amount: fc.oneof(fc.nat().map(String), fc.constantFrom("0.5", "123456789012.000001", 0.1, 7)),
+});
+const amounts = fc.array(amount, { maxLength: 3 });
+const actNeeds = fc.array(authorizationRequest, { minLength: 1, maxLength: 4 });
+const actParts = { arguments: jsonValue, spends: amounts };
+export const actRequest: fc.Arbitrary<ActRequest> = shape(
+  { version, id: identifier, tool: identifier, needs: actNeeds, requestedAt: timestamp, traceId: identifier },
+  {
+    ...actParts,
+    write: fc.boolean(),
+    executionId: identifier,
+    leaseSeconds: fc.integer({ min: 1, max: 86_400 }),
+    dryRun: fc.constant(true as const),
+  },
+);
+export const actError: fc.Arbitrary<ActError> = shape(
+  { code: identifier, message: text(1, 40) },
+  { nothingHappened: fc.constant(true as const) },
+);
+const outcomeFields = { version, traceId: identifier };
+const outcomeParts = { executionId: identifier, spent: amounts, labels: fc.array(identifier, { maxLength: 3 }) };
+export const actOutcome: fc.Arbitrary<ActOutcome> = fc.oneof(
+  shape({ ...outcomeFields, status: fc.constant("succeeded" as const) }, { ...outcomeParts, output: jsonValue }),
+  shape({ ...outcomeFields, status: fc.constant("failed" as const) }, { ...outcomeParts, error: actError }),
+);
+const endedFields = { id: identifier, completedAt: timestamp };
+const late = fc.constant(true as const);
+export const actState: fc.Arbitrary<ActState> = fc.oneof(
+  shape(
+    { id: identifier, status: fc.constant("allowed" as const), grants: fc.array(identifier, { maxLength: 3 }) },
+    { expiresAt: timestamp },
+  ),
+  shape(
+    { id: identifier, status: fc.constant("denied" as const), error: errorObject },
+    { requiredAuthority: authorityRequest },
+  ),
+  shape(
+    { id: identifier, status: fc.constant("waiting" as const) },
+    { escalationId: identifier, requestHash: identifier, expiresAt: timestamp, url: text(0, 20) },
+  ),
+  shape({ ...endedFields, status: fc.constant("succeeded" as const) }, { late, output: jsonValue }),
+  shape({ ...endedFields, status: fc.constant("failed" as const) }, { late, error: actError }),
+  shape({ id: identifier, status: fc.constant("interrupted" as const), expiresAt: timestamp }),
+);
+
 export const act: fc.Arbitrary<Act> = fc.oneof(
+  shape({ kind: fc.constant("act" as const), tool: identifier, needs: actNeeds }, actParts),
   shape({ kind: fc.constant("tool"), tool: identifier, arguments: jsonObject }),
   shape({ kind: fc.constant("resource"), action, resource: resourceRef }, { input: jsonValue, metadata: jsonObject }),
   shape(

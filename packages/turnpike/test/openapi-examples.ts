@@ -2,6 +2,8 @@
 import { z } from "zod";
 import type {
   AccessContext,
+  ActOutcome,
+  ActRequest,
   AgentRef,
   Capability,
   Escalation,
@@ -30,6 +32,7 @@ import {
   type TurnToBegin,
 } from "../src/runtime/index.ts";
 import {
+  memoryActs,
   memoryAudit,
   memoryGrants,
   memoryNamespaceSettings,
@@ -55,6 +58,8 @@ interface Circumstance {
   isAborted?: boolean;
   /** What is known of the turn that is asked for. */
   known?: Partial<KnownTurn>;
+  /** What was done with the act `act-1` before. */
+  act?: "begun" | "finished";
 }
 
 const todo = { content: "- water the plants\n- call Bob\n", version: 1 };
@@ -169,6 +174,9 @@ const circumstances: Readonly<Record<string, Circumstance>> = {
   "updateToolNamespaces disable": { enabled: everyNamespace },
   "reach unavailable": { kernel: { grants: { load: fails } } },
   "executeTurn escalated": { enabled: everyNamespace },
+  "finishAct succeeded": { act: "begun" },
+  "getAct allowed": { act: "begun" },
+  outcome_conflict: { act: "finished" },
   permission_denied: {
     context() {
       throw Object.assign(new Error("Not from this network."), { code: "permission_denied" });
@@ -217,6 +225,7 @@ async function deployed({
   enabled = ["files"],
   context: changes,
   known,
+  act,
 }: Circumstance): Promise<(request: Request) => Promise<Response>> {
   const settings = memoryNamespaceSettings(enabled);
   const context = (): AccessContext => ({
@@ -236,6 +245,7 @@ async function deployed({
     tools,
     resources: [files],
     permits: memoryPermits(),
+    acts: memoryActs(),
     namespaceSettings: settings,
     messages,
     audit: memoryAudit(),
@@ -247,6 +257,14 @@ async function deployed({
   const runtime = standardRuntime(scriptedDriver(script));
   const turns = createTurnExecutor({ kernel, runtime, clock: () => now, createId: () => `event-${(ids += 1)}` });
   const api = createServiceApi({ kernel, turns });
+  if (act !== undefined)
+    await kernel.beginAct(context(), operationExamples.beginAct["allowed"]?.request as unknown as ActRequest);
+  if (act === "finished")
+    await kernel.finishAct(
+      context(),
+      "act-1",
+      operationExamples.finishAct["succeeded"]?.request as unknown as ActOutcome,
+    );
   const journal = memoryTurnJournal();
   for (const { name, entries, steps, toolCalls } of recordedTurns) {
     const { request } = operationExamples.executeTurn[name] ?? {};

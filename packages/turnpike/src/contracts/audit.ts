@@ -10,6 +10,7 @@ export const AuditEventTypeSchema = z.enum([
   "tool.invoked",
   "resource.invoked",
   "message.sent",
+  "act.finished",
   "tool.catalog.listed",
   "tool.namespaces.listed",
   "tool.namespaces.updated",
@@ -21,8 +22,19 @@ export const AuditEventTypeSchema = z.enum([
 ]);
 export type AuditEventType = z.infer<typeof AuditEventTypeSchema>;
 
-/** `allowed` and `denied` are decisions, recorded before the effect; the others say what became of it. */
-export const AuditOutcomeSchema = z.enum(["allowed", "denied", "succeeded", "failed", "cancelled", "escalated"]);
+/**
+ * `allowed` and `denied` are decisions, recorded before the effect; `shadow` is one that had no effect on what happened; the others say
+ * what became of it.
+ */
+export const AuditOutcomeSchema = z.enum([
+  "allowed",
+  "denied",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "escalated",
+  "shadow",
+]);
 export type AuditOutcome = z.infer<typeof AuditOutcomeSchema>;
 
 export const AuditEventSchema = strictObject({

@@ -17,8 +17,8 @@ const rows = [
   { code: "audit_unavailable", status: 503, families: ["http", ...decision] },
   { code: "internal_error", status: 500, families: ["http"] },
 
-  { code: "outcome_conflict", status: 409, families: ["host"] },
-  { code: "tool_is_offered", status: 400, families: ["host"] },
+  { code: "outcome_conflict", status: 409, families: ["http"] },
+  { code: "tool_is_offered", status: 400, families: ["http"] },
 
   { code: "allowed", families: ["authorization"] },
   { code: "no_matching_grant", families: decision },

@@ -62,13 +62,13 @@ export const errorCodes = {
 
   // Acts
   outcome_conflict: {
-    families: ["host"],
+    families: ["http"],
     status: 409,
     meaning: "Another outcome of this act was reported before.",
     retry: false,
   },
   tool_is_offered: {
-    families: ["host"],
+    families: ["http"],
     status: 400,
     meaning: "The service offers a tool of this name itself: invoke it instead of beginning an act.",
     retry: false,

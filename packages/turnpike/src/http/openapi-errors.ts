@@ -33,7 +33,8 @@ const ofItsOwn: Partial<Record<RouteName, readonly RequestErrorCode[]>> = {
   executeTurn: ["replay_conflict", "replay_pending", "replay_interrupted"],
   listTurns: ["invalid_request"],
   listTurnEvents: ["invalid_request"],
-  beginAct: ["replay_conflict", "replay_pending", "replay_interrupted"],
+  beginAct: ["tool_is_offered", "replay_conflict", "replay_pending", "replay_interrupted"],
+  finishAct: ["outcome_conflict"],
   getAct: ["invalid_request"],
 };
 

@@ -1,4 +1,5 @@
 import type { errorCodes, ErrorCode, JsonObject, RouteName } from "../contracts/index.ts";
+import { actExamples } from "./openapi-act-examples.ts";
 import { assistant, diary, diaryAuthority, turnExamples, type OperationExample } from "./openapi-turn-examples.ts";
 
 // The host's demo: Alice, of the tenant "demo", lets her assistant read her notes, but not her diary. Every answer here is the
@@ -266,9 +267,7 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
     },
   },
   ...turnExamples,
-  beginAct: {},
-  finishAct: {},
-  getAct: {},
+  ...actExamples,
 };
 
 /** One for each code of a request-level error. */
@@ -312,6 +311,32 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
     path: "/v1/tools/namespaces",
     status: 405,
     response: { error: { code: "method_not_allowed", message: "This path knows GET, PUT.", requestId: "request-1" } },
+  },
+  outcome_conflict: {
+    method: "POST",
+    path: "/v1/acts/act-1/outcome",
+    body: '{ "version": 1, "traceId": "trace-1", "status": "failed" }',
+    status: 409,
+    response: {
+      error: {
+        code: "outcome_conflict",
+        message: "Another outcome of this act was reported before.",
+        requestId: "request-1",
+      },
+    },
+  },
+  tool_is_offered: {
+    method: "POST",
+    path: "/v1/acts",
+    body: JSON.stringify({ ...(actExamples.beginAct["allowed"]?.request as JsonObject), tool: "files.read" }),
+    status: 400,
+    response: {
+      error: {
+        code: "tool_is_offered",
+        message: "The service offers a tool of this name itself: invoke it instead of beginning an act.",
+        requestId: "request-1",
+      },
+    },
   },
   replay_conflict: {
     method: "POST",

@@ -45,7 +45,7 @@ test("the document has every route with its body and its statuses", () => {
     "get /v1/turns/{executionId}/events: listTurnEvents, nothing -> 200 400 403 404 405 499 500",
     "post /v1/turns/{executionId}/cancel: cancelTurn, nothing -> 200 202 403 404 405 499 500",
     "post /v1/acts: beginAct, ActRequest -> 200 202 400 403 405 409 499 500",
-    "post /v1/acts/{id}/outcome: finishAct, ActOutcome -> 200 400 403 404 405 499 500",
+    "post /v1/acts/{id}/outcome: finishAct, ActOutcome -> 200 400 403 404 405 409 499 500",
     "get /v1/acts/{id}: getAct, nothing -> 200 400 403 404 405 499 500",
   ]);
 });

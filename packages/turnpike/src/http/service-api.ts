@@ -1,6 +1,16 @@
-import type { AccessContext, ToolDescriptor, TurnEvent, TurnRequest, TurnResult } from "../contracts/index.ts";
+import {
+  errorCodes,
+  type AccessContext,
+  type ActRequest,
+  type ActState,
+  type ToolDescriptor,
+  type TurnEvent,
+  type TurnRequest,
+  type TurnResult,
+} from "../contracts/index.ts";
 import { extend } from "../internal/index.ts";
 import { KernelError, type CallOptions, type Kernel } from "../kernel/index.ts";
+import { ServiceHttpError } from "./service-http-error.ts";
 import type { TurnExecutionOptions, TurnExecutionPort } from "../runtime/index.ts";
 
 /** The last argument of every operation. */
@@ -26,6 +36,15 @@ type KernelOperation =
 /** The nine operations of the service: the access context first, call options last. */
 export interface ServiceApi extends Pick<Kernel, KernelOperation> {
   executeTurn(context: AccessContext, request: TurnRequest, options?: ExecuteTurnOptions): Promise<TurnResult>;
+  /**
+   * Decides about an effect that the caller carries out itself. A state that is `succeeded` or `failed` answers a repeated request. This
+   * and the two methods below are there when the kernel has a store of acts.
+   */
+  beginAct?(context: AccessContext, request: ActRequest, options?: ServiceApiCallOptions): Promise<ActState>;
+  /** Records what became of it. */
+  finishAct?: Kernel["finishAct"];
+  /** Where an act is. */
+  getAct?: Kernel["getAct"];
 }
 
 /**
@@ -56,6 +75,21 @@ export function createServiceApi({ kernel, turns }: { kernel: Kernel; turns: Tur
     reach: (context, options) => kernel.reach(context, options),
     sendMessage: (context, envelope, options) => kernel.sendMessage(context, envelope, options),
     updateToolNamespaces: (context, update, options) => kernel.updateToolNamespaces(context, update, options),
+    ...(kernel.hasActs && actsOf(kernel)),
+  };
+}
+
+function actsOf(kernel: Kernel): Required<Pick<ServiceApi, "beginAct" | "finishAct" | "getAct">> {
+  return {
+    async beginAct(context, request, options) {
+      const beginning = await kernel.beginAct(context, request, options);
+      if (beginning.kind !== "refused") return beginning.state;
+      const { status, meaning } = errorCodes[beginning.code];
+      const headers = beginning.code === "replay_pending" ? { headers: { "retry-after": "1" } } : {};
+      throw new ServiceHttpError(status, beginning.code, meaning, headers);
+    },
+    finishAct: (context, id, outcome, options) => kernel.finishAct(context, id, outcome, options),
+    getAct: (context, id, scope, options) => kernel.getAct(context, id, scope, options),
   };
 }
 

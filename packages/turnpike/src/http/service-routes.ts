@@ -10,6 +10,7 @@ import {
   type ToolCall,
 } from "../contracts/index.ts";
 import type { TurnJournal } from "../runtime/index.ts";
+import { actAnswers, type ActApi, type ActRouteName } from "./act-routes.ts";
 import { catalogReply, emptyReply, jsonReply } from "./reply.ts";
 import type { ServiceApi } from "./service-api.ts";
 import type { ServiceRoute } from "./service-call.ts";
@@ -18,7 +19,8 @@ import { answerTurn, journalAnswers, type JournalRouteName } from "./turn-routes
 const health: Health = { status: "ok", protocolVersion: "1" };
 
 /**
- * All routes of the service over an api: the route table with the operation of each row. Without a journal four routes are missing.
+ * All routes of the service over an api: the route table with the operation of each row. Four routes are missing without a journal, and three without a
+ * store of acts.
  *
  * @example
  * import { serviceRoutes, type ServiceApi } from "turnpike/http";
@@ -30,6 +32,7 @@ export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly 
   const known: Partial<Record<RouteName, Answer>> = {
     ...answers(api, journal),
     ...(journal && journalAnswers(journal)),
+    ...(hasActs(api) && actAnswers(api)),
   };
   const rows = Object.entries<Route>(routes).flatMap(([name, { method, path, request, authority }]) => {
     const answer = known[name as RouteName];
@@ -39,8 +42,11 @@ export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly 
   return [...rows, headOfHealth];
 }
 
+function hasActs(api: ServiceApi): api is ServiceApi & ActApi {
+  return api.beginAct !== undefined && api.finishAct !== undefined && api.getAct !== undefined;
+}
+
 type Answer = ServiceRoute["answer"];
-type ActRouteName = "beginAct" | "finishAct" | "getAct";
 
 /** One row for each route. The front has checked that the body fits the route. */
 function answers(

@@ -37,11 +37,14 @@ export function readExecutionId(pattern: string, path: string): string | undefin
 
 /** The path of a turn; throws `invalid_request` for the few ids that no URL can name. */
 export function turnPath(executionId: string): string {
-  // Half of a surrogate pair has no encoding, and URLs leave out segments of dots however they are encoded.
-  const isNameable = !/\p{Surrogate}/u.test(executionId) && executionId !== "." && executionId !== "..";
-  if (!isNameable)
+  if (!isNameable(executionId))
     throw new ServiceHttpError(400, "invalid_request", "/executionId: expected an id that a URL can name");
   return `/v1/turns/${encodeURIComponent(executionId)}`;
+}
+
+/** Half of a surrogate pair has no encoding, and URLs leave out segments of dots however they are encoded. */
+export function isNameable(id: string): boolean {
+  return !/\p{Surrogate}/u.test(id) && id !== "." && id !== "..";
 }
 
 function readStatuses(text: string): readonly TurnStatus[] {
@@ -52,13 +55,14 @@ function readStatuses(text: string): readonly TurnStatus[] {
   });
 }
 
-function queryOf(target: string): URLSearchParams {
+export function queryOf(target: string): URLSearchParams {
   const [before = ""] = target.split("#", 1);
   const start = before.indexOf("?");
   return new URLSearchParams(start === -1 ? "" : before.slice(start + 1));
 }
 
-function single(query: URLSearchParams, name: string): string | undefined {
+/** The one value of a parameter; throws `invalid_request` for several. */
+export function single(query: URLSearchParams, name: string): string | undefined {
   const [value, ...more] = query.getAll(name);
   if (more.length > 0) throw invalid(name, "one value");
   return value;

@@ -1,4 +1,4 @@
-import type { AuthorizationRequest, ReasonCode } from "../contracts/index.ts";
+import type { AuthorizationRequest, JsonObject, ReasonCode } from "../contracts/index.ts";
 import type { CompiledGrant } from "./active.ts";
 import { ActApproval } from "./approval.ts";
 import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
@@ -9,7 +9,15 @@ import { instantOf } from "./candidates.ts";
 import { choose, deny, type Decision } from "./decide.ts";
 import { required, type Approver } from "./permits.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
-import { permitOf, plansFor, type Plan, type Plans, type Refused, type Requirement } from "./requirement-plans.ts";
+import {
+  grantsOf,
+  permitOf,
+  plansFor,
+  type Plan,
+  type Plans,
+  type Refused,
+  type Requirement,
+} from "./requirement-plans.ts";
 import { consume, peek, type Spend } from "./spend.ts";
 
 /** The requirements of one act, which has more than one. All are different and within the ceiling of its tool. */
@@ -26,12 +34,78 @@ type Call = CallOptions & { signal: AbortSignal };
 /** Used for the single requirements, because an approval covers the whole act and is read once for all of them. */
 const noApprover: Approver = { approve: () => Promise.resolve(required) };
 
+/** A decision about an act that needs several things: what it takes, or why it is denied. */
+export type Decided =
+  | { kind: "allow"; plan: Plan }
+  | {
+      kind: "deny";
+      decision: Decision & { kind: "deny" };
+      /** Present when a person's approval would allow the act: the escalation, if one is open. */
+      asked?: JsonObject;
+    };
+
+/** Decides for an execution with several requirements, as `decideEvery` does. */
+export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decision> {
+  const decided = await decideEvery(ports, act, call);
+  return decided.kind === "allow" ? decisionOf(decided.plan, act.view) : decided.decision;
+}
+
 /**
  * Decides for an execution with several requirements. Each has to be covered by a single grant, and different grants may cover
  * different ones. Every bounded grant among them loses one use. All requirements that need approval have to be covered by the same
  * grant, because a permit is for one grant.
  */
-export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decision> {
+export async function decideEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decided> {
+  const { plans, approval } = await planEvery(ports, act, call);
+  const facts = (outcome: Plan | Refused): AuditFacts => factsAbout(act, outcome, approval);
+  const outcome =
+    ports.ledger === undefined
+      ? await takeAndRecord(ports, act, plans, facts, call)
+      : await takeInLedger(ports, ports.ledger, act, plans, facts, call);
+  if (outcome === undefined) return { kind: "deny", decision: deny("audit_unavailable") };
+  if (outcome.kind === "allow") return { kind: "allow", plan: outcome };
+  const { decision, request } = outcome;
+  if (decision.lacks === undefined) return { kind: "deny", decision };
+  const answer = await approval.ask(decision, request);
+  const details = answer.kind === "deny" && answer.details?.["escalationId"] !== undefined ? answer.details : undefined;
+  return { kind: "deny", decision: answer as Decision & { kind: "deny" }, ...(details && { asked: details }) };
+}
+
+/**
+ * Says what `decideEvery` would decide now. It takes nothing and asks no one; `dryRun` records the decision as one, `shadow` as what
+ * it would have been.
+ */
+export function peekEvery(as: "dryRun" | "shadow"): typeof decideEvery {
+  return async (ports, act, call) => {
+    const { plans, approval } = await planEvery(ports, act, call);
+    const outcome = plans.plans[0] ?? plans.end;
+    const decided = peeked(ports, outcome, approval);
+    const facts = (): AuditFacts => {
+      const all = factsAbout(act, outcome, approval);
+      if (as === "dryRun") return { ...all, metadata: { ...all.metadata, dryRun: true } };
+      const shadow = decided.kind === "allow" ? "allowed" : decided.asked === undefined ? "denied" : "waiting";
+      return { ...all, outcome: "shadow", metadata: { ...all.metadata, shadow } };
+    };
+    if (await record(ports, act.context, facts, call.signal, call)) return decided;
+    return { kind: "deny", decision: deny("audit_unavailable") };
+  };
+}
+
+function peeked({ permits }: Ports, outcome: Plan | Refused, { hash }: ActApproval): Decided {
+  if (outcome.kind === "allow") return { kind: "allow", plan: outcome };
+  const { decision } = outcome;
+  if (decision.lacks === undefined || permits === undefined || hash === undefined) return { kind: "deny", decision };
+  const { id, expiresAt } = decision.lacks.escalation ?? {};
+  const open = id === undefined || expiresAt === undefined ? {} : { escalationId: id, expiresAt };
+  return { kind: "deny", decision, asked: { requestHash: hash, ...open } };
+}
+
+/** All ways in which the act can be carried now. */
+async function planEvery(
+  ports: Ports,
+  act: ActOfSeveral,
+  call: Call,
+): Promise<{ plans: Plans; approval: ActApproval }> {
   const { context, requests, view } = act;
   const { signal } = call;
   signal.throwIfAborted();
@@ -42,16 +116,7 @@ export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call
     requirements.push({ request, choices });
   }
   const approval = new ActApproval(ports, { ...act, request: requests[0] }, call);
-  const plans = await plansFor(requirements, approval);
-  const facts = (outcome: Plan | Refused): AuditFacts => factsAbout(act, outcome, approval);
-  const outcome =
-    ports.ledger === undefined
-      ? await takeAndRecord(ports, act, plans, facts, call)
-      : await takeInLedger(ports, ports.ledger, act, plans, facts, call);
-  if (outcome === undefined) return deny("audit_unavailable");
-  if (outcome.kind === "allow") return decisionOf(outcome, view);
-  const { decision, request } = outcome;
-  return decision.lacks === undefined ? decision : approval.ask(decision, request);
+  return { plans: await plansFor(requirements, approval), approval };
 }
 
 /** Reads the uses of each grant once. */
@@ -82,6 +147,7 @@ async function takeInLedger(
       event: auditEvent(context, facts(outcome)),
       ...(uses.length > 0 && { uses }),
       ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
+      ...(outcome.kind === "allow" && { grants: grantsOf(outcome) }),
     };
   });
   const place = await recordChoice(ports, ledger, choices, call);
@@ -131,9 +197,13 @@ function factsAbout(act: ActOfSeveral, outcome: Plan | Refused, approval: ActApp
   if (outcome.kind === "deny") return factsOf({ ...act, request: outcome.request }, outcome.decision, approval);
   const { requests, view } = act;
   const facts = factsOf({ ...act, request: requests[0] }, decisionOf(outcome, view), approval);
-  const others = requests.map(({ resource: { path } }, place) => {
+  const [{ action, resource }] = requests;
+  const others = requests.map((request, place) => {
+    const { namespace, path } = request.resource;
     const { grant } = outcome.grants[place] as CompiledGrant;
-    return { path, grantId: grant.id };
+    // Those of one tool differ only in their paths.
+    const isAlike = request.action === action && namespace === resource.namespace;
+    return { ...(!isAlike && { action: request.action, namespace }), path, grantId: grant.id };
   });
   const permit = permitOf(outcome)?.permit;
   return { ...facts, metadata: { ...(permit && approval.usedOf(permit)), others: others.slice(1) } };

@@ -1,3 +1,16 @@
+export type {
+  ActBegun,
+  ActContext,
+  ActEnd,
+  ActKey,
+  ActReport,
+  ActStore,
+  ActTaken,
+  NewAct,
+  StoredAct,
+} from "./act-store.ts";
+export type { ActBeginning } from "./begin-act.ts";
+export type { ActScope } from "./finish-act.ts";
 export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
 export { type Inactivity, prepareGrant } from "./active.ts";
 export { requestHash } from "./approval.ts";

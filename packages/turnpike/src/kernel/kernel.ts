@@ -1,5 +1,8 @@
 import type {
   AccessContext,
+  ActOutcome,
+  ActRequest,
+  ActState,
   AuthorizationDecision,
   AuthorizationRequest,
   DiscoveryContext,
@@ -16,12 +19,14 @@ import type {
 } from "../contracts/index.ts";
 import { neverAborted } from "../internal/index.ts";
 import { admitTurn, type TurnAdmission, type TurnToAdmit } from "./admit-turn.ts";
+import { beginAct, type ActBeginning } from "./begin-act.ts";
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
 import { covers, type RunningAct } from "./covers.ts";
 import { checkLimits, type EffectOptions } from "./effect.ts";
 import { explain, type Explanation } from "./explain.ts";
 import { explainReach, type ReachExplanation, type ReachScope } from "./explain-reach.ts";
+import { finishAct, getAct, type ActScope } from "./finish-act.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
 import { listTools, type Listings } from "./list-tools.ts";
@@ -57,6 +62,17 @@ export interface Kernel {
     options?: CallOptions,
   ): Promise<ResourceResult>;
   sendMessage(context: AccessContext, envelope: MessageEnvelope, options?: CallOptions): Promise<MessageResult>;
+  /** Whether there is a store of acts. */
+  readonly hasActs: boolean;
+  /**
+   * Decides about an effect that the caller carries out itself, and takes what it needs. This and the two methods below throw a
+   * `KernelError` without a store of acts.
+   */
+  beginAct(context: AccessContext, request: ActRequest, options?: CallOptions): Promise<ActBeginning>;
+  /** Records what became of it. Throws a `KernelError` when there is no such act, or another outcome of it. */
+  finishAct(context: DiscoveryContext, id: string, outcome: ActOutcome, options?: CallOptions): Promise<ActState>;
+  /** Where an act is. Throws a `KernelError` when there is no such act. */
+  getAct(context: DiscoveryContext, id: string, scope: ActScope, options?: CallOptions): Promise<ActState>;
   /** All places where the context may act right now. */
   reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
   /** For operators only: a decision with every grant considered. Never put it behind the service api. */
@@ -112,6 +128,10 @@ export function createKernel(options: KernelOptions): Kernel {
     invokeResource: (context, operation, call) =>
       invokeResource(gate, providers, context, operation, effectOptions(call)),
     sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, effectOptions(call)),
+    hasActs: ports.acts !== undefined,
+    beginAct: (context, request, call) => beginAct(gate, registry, context, request, effectOptions(call)),
+    finishAct: (context, id, outcome) => finishAct(ports, context, id, outcome),
+    getAct: (context, id, scope) => getAct(ports, context, id, scope),
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
     explainReach: (scope, call) => explainReach(gate, scope, signalOf(call)),

@@ -18,6 +18,11 @@ import type {
   ToolResult,
 } from "../contracts/index.ts";
 
+import type { ActStore } from "./act-store.ts";
+import type { DecisionChoice, WriteScope } from "./write-scope.ts";
+
+export type { DecisionChoice, GrantUse, WriteScope } from "./write-scope.ts";
+
 /** Which grants are loaded, and for which call. */
 export interface GrantScope {
   namespaceId: string;
@@ -192,23 +197,6 @@ export interface AuditSink {
   record(event: AuditEvent, call?: CallOptions): Promise<void>;
 }
 
-/** One use of a bounded grant. */
-export interface GrantUse {
-  namespaceId: string;
-  grantId: string;
-  maxUses: number;
-}
-
-/** One possible outcome of a decision. */
-export interface DecisionChoice {
-  /** The uses that it takes, each of another grant. It can be chosen only while fewer than `maxUses` of each are counted. */
-  uses?: readonly GrantUse[];
-  /** The permit that it uses. It can be chosen only while the permit is unused. */
-  permit?: { namespaceId: string; id: string };
-  /** The event that is recorded when it is chosen. */
-  event: AuditEvent;
-}
-
 /** Takes uses and stores decisions in one step, for a host that has both in one place. */
 export interface DecisionLedger {
   /**
@@ -254,6 +242,7 @@ export interface PortFailure {
     | "messages"
     | "escalations"
     | "permits"
+    | "acts"
     | "access";
   /** Tells apart several of one kind: a tool's name, a provider's id, a resource namespace or a grant's id. */
   id?: string;
@@ -273,6 +262,8 @@ export interface KernelOptions {
   escalations?: EscalationQueue;
   /** Without it every act that needs approval is denied. */
   permits?: PermitStore;
+  /** Without it there are no acts whose effects happen elsewhere. */
+  acts?: ActStore;
   /** Asked before each call of a turn. Without it, what was admitted stays active until the turn ends. */
   access?: AccessGuard;
   /** A sink, or `"none"` to have no audit log. */
@@ -303,17 +294,4 @@ export interface CallOptions {
   host?: unknown;
   /** The scope in which the call writes, if a layer wants to write something together with it. `ledger` and `audit` get it. */
   writes?: WriteScope | undefined;
-}
-
-/**
- * Where the decisions and events of one call are written together with something else: the id that the call takes, or the entry
- * of a turn. The code that opens a scope also closes it.
- */
-export interface WriteScope {
-  /** Like `DecisionLedger.decide`. It may resolve before the choice is durable if nothing happens because of the choice. */
-  decide(choices: readonly DecisionChoice[]): Promise<number>;
-  /** Like `AuditSink.record`, but an event after a decision may wait for the end of the call. */
-  record(event: AuditEvent): Promise<void>;
-  /** Recorded events that wait. The code that opened the scope writes them with its next write. */
-  readonly pendingEvents: readonly AuditEvent[];
 }

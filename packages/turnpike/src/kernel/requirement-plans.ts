@@ -123,3 +123,8 @@ function nameOf({ grant: { id } }: CompiledGrant, permit?: Permit): string {
 export function permitOf({ needs }: Plan): Need | undefined {
   return [...needs.values()].find(({ permit }) => permit !== undefined);
 }
+
+/** The ids of the grants of a plan, each once. */
+export function grantsOf({ grants }: Plan): string[] {
+  return [...new Set(grants.map(({ grant }) => grant.id))];
+}

@@ -36,6 +36,28 @@ const rows: readonly [Pick<AuditEvent, "type" | "outcome"> & Partial<AuditEvent>
     "did read files/private/diary.md",
   ],
   [{ type: "message.sent", outcome: "succeeded", receiver: alice }, "sent a message to human:alice"],
+  [{ type: "act.finished", outcome: "succeeded", tool: "deploy" }, "carried out deploy"],
+  [{ type: "act.finished", outcome: "failed", tool: "deploy" }, "carried out deploy, which failed"],
+  [
+    {
+      type: "authorization.checked",
+      outcome: "shadow",
+      action: "read",
+      resource: diary,
+      metadata: { shadow: "allowed" },
+    },
+    "would have been allowed to read files/private/diary.md",
+  ],
+  [
+    {
+      type: "authorization.checked",
+      outcome: "shadow",
+      action: "read",
+      resource: diary,
+      metadata: { shadow: "waiting" },
+    },
+    "would not have been allowed to read files/private/diary.md",
+  ],
   [{ type: "turn.started", outcome: "allowed" }, "began a turn"],
   [{ type: "turn.ended", outcome: "cancelled" }, "ended the turn: cancelled"],
   [{ type: "escalation.requested", outcome: "escalated", receiver: alice }, "asked human:alice"],

@@ -13,7 +13,7 @@ function deedText(event: AuditEvent): string {
   const to = receiver === undefined ? "" : principalText(receiver);
   switch (type) {
     case "authorization.checked":
-      return `${event.outcome === "allowed" ? "may" : "may not"} ${event.action ? about : `do that ${about}`.trim()}${event.tool ? ` with ${event.tool}` : ""}`;
+      return `${maySay(event)} ${event.action ? about : `do that ${about}`.trim()}${event.tool ? ` with ${event.tool}` : ""}`;
     case "tool.invoked":
       return withOutcome(event, "called", tool);
     case "resource.invoked":
@@ -28,6 +28,8 @@ function deedText(event: AuditEvent): string {
       return withOutcome(event, "switched", "tool namespaces");
     case "reach.read":
       return withOutcome(event, "read", "what can be reached");
+    case "act.finished":
+      return withOutcome(event, "carried out", tool);
     case "turn.started":
       // A turn that is allowed begins with this row.
       return event.outcome === "allowed" ? "began a turn" : withOutcome(event, "began", "a turn");
@@ -38,6 +40,12 @@ function deedText(event: AuditEvent): string {
     case "operator.changed":
       return withOutcome(event, "did", `${about}${to && ` for ${to}`}`);
   }
+}
+
+/** A decision; of one that only shadowed, what it would have been. */
+function maySay({ outcome, metadata }: AuditEvent): string {
+  if (outcome !== "shadow") return outcome === "allowed" ? "may" : "may not";
+  return metadata?.["shadow"] === "allowed" ? "would have been allowed to" : "would not have been allowed to";
 }
 
 /** An effect with its outcome. An event `allowed` is written before the effect, and says only that the effect may happen. */
@@ -55,5 +63,7 @@ function withOutcome({ outcome }: AuditEvent, did: string, what: string): string
       return `${did} ${what}, which was cancelled`;
     case "escalated":
       return `${did} ${what}, which waits for a person`;
+    case "shadow":
+      return `${did} ${what}, in shadow`;
   }
 }

@@ -27,6 +27,7 @@ export const eventTypes: readonly AuditEvent["type"][] = [
   "tool.invoked",
   "resource.invoked",
   "message.sent",
+  "act.finished",
   "turn.started",
   "turn.ended",
   "escalation.requested",
@@ -44,6 +45,7 @@ export const eventOutcomes: readonly AuditEvent["outcome"][] = [
   "failed",
   "cancelled",
   "escalated",
+  "shadow",
 ];
 
 /** The filter in an address. */

@@ -1,0 +1,309 @@
+import { describe, expect, test } from "vitest";
+import {
+  alice,
+  bob,
+  contextOf,
+  fails,
+  grantOf,
+  capability,
+  later,
+  needs,
+  noteTool,
+  now,
+  providerOf,
+  rejection,
+  worldOf,
+} from "../../test/deployment.ts";
+import { atomicLedger } from "../../test/memory-ledger.ts";
+import type { ActOutcome, ActRequest } from "../contracts/index.ts";
+import { memoryActs, memoryPermits, memoryUsage } from "../testing/index.ts";
+import type { KernelOptions } from "./ports.ts";
+
+const request: ActRequest = {
+  version: 1,
+  id: "act-1",
+  tool: "summarize",
+  needs: [needs("notes", "today")],
+  requestedAt: now,
+  traceId: "trace-1",
+};
+const done: ActOutcome = { version: 1, traceId: "trace-1", status: "succeeded", output: "short" };
+const nothing: ActOutcome = {
+  version: 1,
+  traceId: "trace-1",
+  status: "failed",
+  error: { code: "no_disk", message: "No space.", nothingHappened: true },
+};
+const twoNotes = { needs: [needs("notes", "today"), needs("notes", "tomorrow")] };
+
+type Options = NonNullable<Parameters<typeof worldOf>[0]> & Pick<Partial<KernelOptions>, "acts">;
+
+/** A kernel with acts in memory, and shorthands for the one act of its tests. */
+function actsOf(options: Options = {}) {
+  const world = worldOf({ acts: memoryActs(), grants: [grantOf("notes")], ...options });
+  const { kernel } = world;
+  return {
+    ...world,
+    begin: async (changes: Partial<ActRequest> = {}, context = contextOf()) => {
+      const beginning = await kernel.beginAct(context, { ...request, ...changes });
+      return beginning.kind === "refused" ? beginning.code : beginning.state;
+    },
+    finish: (outcome: ActOutcome, context = contextOf()) => kernel.finishAct(context, "act-1", outcome),
+  };
+}
+
+test("an act that is covered is allowed until the end of its lease", async () => {
+  const { begin, kernel } = actsOf();
+  const state = { status: "allowed", id: "act-1", expiresAt: "2026-01-01T12:05:00.000Z", grants: ["notes"] };
+  expect(await begin()).toEqual(state);
+  expect(await kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" })).toEqual(state);
+  expect(await kernel.getAct(contextOf({ now: later }), "act-1", { traceId: "trace-1" })).toEqual({
+    status: "interrupted",
+    id: "act-1",
+    expiresAt: "2026-01-01T12:05:00.000Z",
+  });
+});
+
+test("each need has to be covered by a grant alone, and a denial says all that is needed", async () => {
+  const { begin } = actsOf();
+  const mail = { action: "send", resource: { namespace: "mail", path: [] } };
+  expect(await begin({ needs: [needs("notes", "today"), mail] })).toMatchObject({
+    status: "denied",
+    error: { code: "no_matching_grant" },
+    requiredAuthority: { capabilities: [{ actions: ["read"] }, { actions: ["send"], resource: mail.resource }] },
+  });
+  expect(await begin(twoNotes)).toMatchObject({ status: "allowed", grants: ["notes"] });
+});
+
+for (const { name, ledger } of [
+  { name: "with a ledger", ledger: true },
+  { name: "without one", ledger: false },
+]) {
+  test(`an act takes one use of each grant that it needs, ${name}`, async () => {
+    const usage = memoryUsage();
+    const { begin } = actsOf({
+      usage,
+      ...(ledger && { ledger: atomicLedger(usage) }),
+      grants: [grantOf("notes", { constraints: { maxUses: 1 } })],
+    });
+    expect(await begin(twoNotes)).toMatchObject({ status: "allowed" });
+    expect(await usage.used("demo", "notes")).toBe(1);
+    expect(await begin({ ...twoNotes, id: "act-2" })).toMatchObject({ error: { code: "grant_exhausted" } });
+  });
+}
+
+describe("a repeated request", () => {
+  for (const { name, changes = {}, at = now, report, says } of [
+    { name: "is pending within the lease", says: "replay_pending" },
+    { name: "is interrupted after it", at: later, says: "replay_interrupted" },
+    { name: "for another act is a conflict", changes: { tool: "other" }, says: "replay_conflict" },
+    {
+      name: "with other amounts is a conflict",
+      changes: { spends: [{ unit: "EUR", amount: 1 }] },
+      says: "replay_conflict",
+    },
+    {
+      name: "observed at another time is answered with the outcome",
+      changes: { requestedAt: later },
+      report: done,
+      says: { status: "succeeded", id: "act-1", output: "short", completedAt: now },
+    },
+  ]) {
+    test(name, async () => {
+      const { begin, finish } = actsOf();
+      await begin();
+      if (report !== undefined) await finish(report);
+      expect(await begin(changes, contextOf({ now: at }))).toEqual(says);
+    });
+  }
+
+  test("within another execution or trace is another act", async () => {
+    const { begin } = actsOf();
+    for (const changes of [{}, { executionId: "trace-1" }, { executionId: "turn-1" }])
+      expect(await begin(changes)).toMatchObject({ status: "allowed" });
+    expect(await begin({ traceId: "trace-2" }, contextOf({ traceId: "trace-2" }))).toMatchObject({ status: "allowed" });
+  });
+
+  test("of another actor is another act", async () => {
+    const { begin } = actsOf({ grants: [grantOf("notes"), grantOf("bob", { subject: bob })] });
+    await begin();
+    expect(await begin({}, contextOf({ actor: bob }))).toMatchObject({ status: "allowed" });
+  });
+});
+
+describe("an outcome", () => {
+  test("is recorded once, and another one is a conflict", async () => {
+    const { begin, finish, events } = actsOf();
+    await begin();
+    const ended = { status: "succeeded", id: "act-1", output: "short", completedAt: now };
+    expect([await finish(done), await finish(done)]).toEqual([ended, ended]);
+    expect(await rejection(finish({ ...done, output: "long" }))).toMatchObject({ code: "outcome_conflict" });
+    expect(events.filter(({ type }) => type === "act.finished")).toEqual([]);
+  });
+
+  test("of nothing that happened frees the id and gives back what was taken, within the lease alone", async () => {
+    const given: unknown[] = [];
+    const acts = memoryActs({ onGivenBack: (taken) => void given.push(taken) });
+    const { begin, finish } = actsOf({ acts, grants: [grantOf("notes", { constraints: { maxUses: 3 } })] });
+    await begin();
+    await finish(nothing);
+    expect(given).toEqual([{ grants: ["notes"], uses: [{ namespaceId: "demo", grantId: "notes", maxUses: 3 }] }]);
+    expect(await begin()).toMatchObject({ status: "allowed" });
+    expect(await finish(nothing, contextOf({ now: later }))).toEqual({
+      status: "failed",
+      id: "act-1",
+      completedAt: later,
+      late: true,
+      error: { code: "no_disk", message: "No space." },
+    });
+    expect(given).toHaveLength(1);
+    expect(await begin({}, contextOf({ now: later }))).toMatchObject({ status: "failed", late: true });
+  });
+
+  test("is recorded after the grant was revoked, in the context that the act began in", async () => {
+    const events: unknown[] = [];
+    const record = (event: unknown) => Promise.resolve(void events.push(event));
+    const { begin, finish, grants } = actsOf({ acts: memoryActs({ audit: { record } }) });
+    await begin();
+    grants.revoke("demo", "notes", now);
+    await finish(done, contextOf({ authority: bob, owner: bob, purpose: "other", traceId: "trace-9" }));
+    expect(events).toMatchObject([
+      {
+        type: "act.finished",
+        outcome: "succeeded",
+        tool: "summarize",
+        operationId: "act-1",
+        grantId: "notes",
+        authority: alice,
+        owner: alice,
+        purpose: "help",
+        traceId: "trace-1",
+      },
+    ]);
+  });
+
+  for (const { name, operation } of [
+    { name: "of an act that did not begin", operation: () => actsOf().finish(done) },
+    {
+      name: "of an act of another actor",
+      async operation() {
+        const { begin, finish } = actsOf();
+        await begin();
+        return finish(done, contextOf({ actor: bob }));
+      },
+    },
+    { name: "where there is no store", operation: () => worldOf().kernel.finishAct(contextOf(), "act-1", done) },
+  ]) {
+    test(`${name} is not found`, async () => {
+      expect(await rejection(operation())).toMatchObject({ code: "not_found" });
+    });
+  }
+});
+
+describe("an act that needs approval", () => {
+  const guarded = grantOf("guarded", {
+    capabilities: [{ ...capability("files", ["notes"], "read"), approval: "each" }],
+  });
+  const openAsked = () => {
+    const permits = memoryPermits();
+    return { permits, ...actsOf({ permits, grants: [guarded] }) };
+  };
+
+  test("waits, and is allowed once a person approved exactly it", async () => {
+    const { begin, permits } = openAsked();
+    expect(await begin({ arguments: { note: 1 } })).toMatchObject({
+      status: "waiting",
+      escalationId: "escalation-1",
+      requestHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    permits.approve("escalation-1", { by: "human:alice", at: now });
+    expect(await begin({ arguments: { note: 2 } })).toMatchObject({ status: "waiting", escalationId: "escalation-2" });
+    const same = { arguments: { note: 1 }, id: "act-2", leaseSeconds: 9, write: false };
+    expect(await begin(same)).toMatchObject({ status: "allowed", grants: ["guarded"] });
+    expect(await begin({ arguments: { note: 1 }, id: "act-3" })).toMatchObject({ status: "waiting" });
+  });
+
+  test("is denied once a person denied it", async () => {
+    const { begin, permits } = openAsked();
+    await begin();
+    permits.deny("escalation-1", { at: now });
+    expect(await begin()).toMatchObject({ status: "denied", error: { code: "approval_denied" } });
+  });
+
+  test("asks no one when it is tried dry, or only shadows", async () => {
+    const { begin, permits } = openAsked();
+    expect(await begin({ dryRun: true })).toMatchObject({ status: "waiting" });
+    expect(await begin({ shadow: true })).toMatchObject({ status: "allowed", shadow: { status: "waiting" } });
+    expect(permits.asked).toEqual([]);
+  });
+
+  test("is denied where no one can be asked", async () => {
+    const { begin } = actsOf({ grants: [guarded] });
+    for (const changes of [{}, { dryRun: true as const }])
+      expect(await begin(changes)).toMatchObject({ status: "denied", error: { code: "approval_required" } });
+  });
+});
+
+test("a shadow is recorded as what it would have been, and a dry run as one", async () => {
+  const { begin, events, usage } = actsOf({ grants: [grantOf("notes", { constraints: { maxUses: 1 } })] });
+  await begin({ shadow: true });
+  await begin({ shadow: true, needs: [needs("diary")] });
+  await begin({ dryRun: true });
+  expect(events.map(({ outcome, reason, metadata }) => [outcome, reason, metadata])).toMatchObject([
+    ["shadow", undefined, { shadow: "allowed" }],
+    ["shadow", "no_matching_grant", { shadow: "denied" }],
+    ["allowed", undefined, { dryRun: true }],
+  ]);
+  expect(await usage.used("demo", "notes")).toBe(0);
+});
+
+for (const { name, options = {}, changes = {}, context = contextOf(), code } of [
+  { name: "of another trace", context: contextOf({ traceId: "trace-2" }), code: "trace_mismatch" },
+  { name: "whose grants cannot be read", options: { source: { load: fails } }, code: "authority_unavailable" },
+  { name: "whose decision cannot be recorded", options: { audit: { record: fails } }, code: "audit_unavailable" },
+  {
+    name: "on another owner's resource",
+    changes: { needs: [{ action: "read", resource: { namespace: "files", path: ["notes"], owner: bob } }] },
+    code: "invalid_request",
+  },
+]) {
+  test(`an act ${name} is denied, and its id stays free`, async () => {
+    const { begin, kernel } = actsOf(options);
+    expect(await begin(changes, context)).toMatchObject({ status: "denied", error: { code } });
+    expect(await rejection(kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" }))).toMatchObject({
+      code: "not_found",
+    });
+  });
+}
+
+for (const { name, tool, isOffered } of [
+  { name: "that is registered", tool: "files.read", isOffered: true },
+  { name: "in a namespace that a provider serves", tool: "mail.send", isOffered: true },
+  { name: "that only begins like a namespace", tool: "mailbox.send", isOffered: false },
+  { name: "of the caller's own", tool: "summarize", isOffered: false },
+]) {
+  test(`an act of a tool ${name} is ${isOffered ? "refused" : "decided"}`, async () => {
+    const { begin } = actsOf({ tools: [noteTool()], toolProviders: [providerOf("mail", ["mail"])] });
+    const said = await begin({ tool }).catch((error: unknown) => error);
+    expect(said).toMatchObject(isOffered ? { code: "tool_is_offered" } : { status: "allowed" });
+  });
+}
+
+test("an act whose caller goes while it is decided takes nothing", async () => {
+  const given: unknown[] = [];
+  const caller = new AbortController();
+  const usage = memoryUsage();
+  const consume: typeof usage.consume = (...use) => {
+    caller.abort(new Error("gone"));
+    return usage.consume(...use);
+  };
+  const { kernel } = actsOf({
+    usage: { ...usage, consume },
+    acts: memoryActs({ onGivenBack: (taken) => void given.push(taken) }),
+    grants: [grantOf("notes", { constraints: { maxUses: 1 } })],
+  });
+  const gone = kernel.beginAct(contextOf(), request, { signal: caller.signal });
+  expect(await rejection(gone)).toMatchObject({ message: "gone" });
+  expect(given).toHaveLength(1);
+  expect(await kernel.beginAct(contextOf(), { ...request, dryRun: true })).toMatchObject({ kind: "decided" });
+});

@@ -1,0 +1,100 @@
+import {
+  ActOutcomeSchema,
+  type ActError,
+  type ActOutcome,
+  type ActState,
+  type DiscoveryContext,
+} from "../contracts/index.ts";
+import { accept, canonicalJson, sha256 } from "../internal/index.ts";
+import { actKey, endedState, isOver, stateOf } from "./act-state.ts";
+import type { ActEnd, ActStore, StoredAct } from "./act-store.ts";
+import { auditEvent, type AuditFacts } from "./audit.ts";
+import type { Ports } from "./call-port.ts";
+import { acceptDiscovery } from "./context.ts";
+import { KernelError } from "./kernel-error.ts";
+
+/** What an act is found by: the execution that it began with, or else its trace. */
+export type ActScope = Pick<ActOutcome, "traceId" | "executionId">;
+
+/**
+ * The operation `finishAct`. It decides nothing, so that no outcome is lost because a grant was revoked. Throws a `KernelError` when the
+ * actor has no such act, and when another outcome was reported before.
+ */
+export async function finishAct(
+  ports: Ports,
+  context: DiscoveryContext,
+  id: string,
+  reported: ActOutcome,
+): Promise<ActState> {
+  const { acts, trusted } = accepted(ports, context);
+  const outcome = accept(ActOutcomeSchema, reported);
+  if (!outcome.ok) throw new KernelError("invalid_request");
+  const key = actKey(trusted, { id, ...scopeOf(outcome.value) });
+  const act = await acts.find(key);
+  if (act === undefined) throw new KernelError("not_found");
+  const { end, isFree } = endOf(outcome.value, act, trusted.now);
+  const event = ports.audit === "none" ? undefined : eventOf(trusted, id, act, end, isFree);
+  const stored = await acts.finish(key, act, { fingerprint: fingerprintOf(outcome.value), end, isFree, event });
+  if (stored === "stored") return endedState(id, end);
+  if (!stored.isSame) throw new KernelError("outcome_conflict");
+  const known = await acts.find(key);
+  // The report that was stored before may have freed the key, and the act may have begun anew since.
+  return known?.claim === act.claim ? stateOf(id, known, trusted.now) : endedState(id, end);
+}
+
+/** The operation `getAct`. Throws a `KernelError` when the actor has no such act. */
+export async function getAct(ports: Ports, context: DiscoveryContext, id: string, scope: ActScope): Promise<ActState> {
+  const { acts, trusted } = accepted(ports, context);
+  const act = await acts.find(actKey(trusted, { id, ...scopeOf(scope) }));
+  if (act === undefined) throw new KernelError("not_found");
+  return stateOf(id, act, trusted.now);
+}
+
+function accepted({ acts }: Ports, context: DiscoveryContext): { acts: ActStore; trusted: DiscoveryContext } {
+  if (acts === undefined) throw new KernelError("not_found");
+  const trusted = acceptDiscovery(context);
+  if (trusted === undefined) throw new KernelError("invalid_access_context");
+  return { acts, trusted };
+}
+
+function scopeOf({ traceId, executionId }: ActScope): ActScope {
+  return executionId === undefined ? { traceId } : { executionId };
+}
+
+/** INVARIANT: what an act took comes back only within its lease. Afterwards it is not known what else was done because of it. */
+function endOf(outcome: ActOutcome, act: StoredAct, now: string): { end: ActEnd; isFree: boolean } {
+  const isLate = isOver(act, now);
+  const common = { completedAt: now, isLate };
+  if (outcome.status === "succeeded") {
+    const { output } = outcome;
+    return { end: { status: "succeeded", ...common, ...(output !== undefined && { output }) }, isFree: false };
+  }
+  const { error } = outcome;
+  const isFree = error?.nothingHappened === true && !isLate;
+  return { end: { status: "failed", ...common, ...(error && { error: isLate ? plain(error) : error }) }, isFree };
+}
+
+function plain({ code, message }: ActError): ActError {
+  return { code, message };
+}
+
+function fingerprintOf(outcome: ActOutcome): string {
+  const { version: _form, traceId: _trace, executionId: _execution, ...content } = outcome;
+  return sha256(canonicalJson(content));
+}
+
+/** The event belongs to the context that the act was decided in, whichever credential of the actor reports it. */
+function eventOf(
+  { namespaceId, actor, now, enabledToolNamespaces }: DiscoveryContext,
+  id: string,
+  { context, tool, taken }: StoredAct,
+  { status, error, isLate }: ActEnd,
+  isFree: boolean,
+): ReturnType<typeof auditEvent> {
+  const facts: AuditFacts = { type: "act.finished", outcome: status, tool, operationId: id };
+  const [grantId] = taken.grants;
+  if (grantId !== undefined) facts.grantId = grantId;
+  if (error !== undefined) facts.reason = error.code;
+  if (isLate || isFree) facts.metadata = isFree ? { nothingHappened: true } : { late: true };
+  return auditEvent({ namespaceId, actor, now, enabledToolNamespaces, ...context }, facts);
+}

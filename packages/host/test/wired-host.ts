@@ -18,18 +18,27 @@ export interface WiredHostParts {
   tools?: readonly ToolHandler[];
   /** The MCP servers, as in the configuration. */
   servers?: Readonly<Record<string, unknown>>;
+  /** What the host's clock says; the time of the machine unless given. */
+  clock?: () => Date;
 }
 
 /** A whole host without a socket. Nothing runs in its background. */
 export interface WiredTestHost {
   stores: Stores;
   /** What it answers to a request of the bearer of a token. */
-  post(token: string, path: string, body: object): Promise<{ status: number; body: Record<string, unknown> }>;
+  post(token: string, path: string, body: object): Promise<WiredAnswer>;
+  get(token: string, path: string): Promise<WiredAnswer>;
+}
+
+interface WiredAnswer {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
 }
 
 /** Wires a host on a database, for the time of a test. */
 export async function openWiredHost(database: Database, parts: WiredHostParts): Promise<WiredTestHost> {
-  const { runtime, tools = [], servers = {} } = parts;
+  const { runtime, tools = [], servers = {}, clock } = parts;
   const folder = temporaryFolder();
   const config = await loadConfig({
     env: {},
@@ -43,20 +52,37 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
   });
   const log = createLog({ level: "silent" });
   const openPool = await loadMcpPool(McpConfigSchema.parse({ servers }), log);
-  const made = { database, metrics: createMetrics(), tracing: undefined, openPool, webhooks: [], consoleUrl: () => "" };
-  const host = await wireHost(config, { log, runtime, tools }, made);
+  const made = {
+    database,
+    metrics: createMetrics(),
+    tracing: undefined,
+    openPool,
+    webhooks: [],
+    consoleUrl: () => "https://host.test/console",
+  };
+  const host = await wireHost(config, { log, runtime, tools, ...(clock && { clock }) }, made);
   onTestFinished(() => host.close(() => Promise.resolve()));
   const send = asFetch(host.front);
+  const request = async (token: string, path: string, init: RequestInit, traceId = "trace-1"): Promise<WiredAnswer> => {
+    const headers = { authorization: `Bearer ${token}`, "x-trace-id": traceId };
+    const response = await send(new Request(`http://host${path}`, { ...init, headers }));
+    return { ...pick(response), body: (await response.json()) as Record<string, unknown> };
+  };
   return {
     stores: host.stores,
-    async post(token, path, body) {
-      const traceId = (body as { traceId?: string }).traceId ?? "trace-1";
-      const headers = { authorization: `Bearer ${token}`, "x-trace-id": traceId };
-      const init = { method: "POST", headers, body: JSON.stringify(body) };
-      const response = await send(new Request(`http://host${path}`, init));
-      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-    },
+    post: (token, path, body) =>
+      request(
+        token,
+        path,
+        { method: "POST", body: JSON.stringify(body) },
+        (body as { traceId?: string }).traceId ?? "trace-1",
+      ),
+    get: (token, path) => request(token, path, { method: "GET" }),
   };
+}
+
+function pick({ status, headers }: Response): Pick<WiredAnswer, "status" | "headers"> {
+  return { status, headers };
 }
 
 /** A grant of Alice's to the assistant, over everything in these namespaces. */

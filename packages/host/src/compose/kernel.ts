@@ -49,10 +49,11 @@ export function createHostKernel(options: HostKernelOptions): {
   const { makeOwnTools = fileAndMessageTools } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
   const offered = [escalationTool(), ...makeOwnTools(fileServices, stores), ...tools];
-  const { audit, ledger, ...called } = inPortLayers(
+  const { audit, ledger, acts, ...called } = inPortLayers(
     {
       audit: stores.audit,
       ledger: stores.decisions,
+      acts: stores.acts,
       tools: offered,
       toolProviders: providers,
       resources: [fileProvider(fileServices), ...resources],
@@ -80,6 +81,7 @@ export function createHostKernel(options: HostKernelOptions): {
     escalations: stores.escalations,
     audit,
     ledger,
+    acts,
     messages: messageTransport(stores.messages),
     resources: called.resources,
     toolTimeoutMs: limits.timeoutMs,

@@ -9,7 +9,10 @@ import { inLayers, requestLayers, runLayers, type Layer, type PipelineParts } fr
 
 const operations = [
   "authorize",
+  "beginAct",
   "executeTurn",
+  "finishAct",
+  "getAct",
   "invokeResource",
   "invokeTool",
   "listToolNamespaces",
@@ -39,9 +42,11 @@ const rowsOf = (layers: readonly Layer[]): string[] => layers.map(({ name, wraps
 test("the layers around operations are these, in this order", () => {
   const { requests, runs } = layersOf();
   expect(rowsOf(requests)).toEqual([
-    "refuse what is new when too old: invokeTool, invokeResource, sendMessage, executeTurn",
+    "refuse what is new when too old: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
     "say which servers are away: listTools",
-    "refuse on a database that went back: invokeTool, invokeResource, sendMessage, executeTurn",
+    "refuse on a database that went back: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
+    "say where an approval is given: beginAct",
+    "name the turn of an act: beginAct",
     "limit senders: executeTurn",
     "answer known turns: executeTurn",
     "protect from replay: invokeTool, invokeResource, sendMessage",

@@ -1,6 +1,7 @@
 import type { DiscoveryContext } from "turnpike/contracts";
-import type { ServiceApi } from "turnpike/http";
+import { acceptContext, type ServiceApi } from "turnpike/http";
 import type {
+  ActStore,
   AuditSink,
   DecisionLedger,
   Kernel,
@@ -15,6 +16,7 @@ import { type LossStore, protectFromReplay, refuseOnLoss, type ReplayStore } fro
 import {
   countAuditEvents,
   countDecisions,
+  countOutcomes,
   errorFacts,
   type Log,
   measureTurns,
@@ -55,6 +57,8 @@ export interface PipelineParts {
   tracing?: Tracing | undefined;
   /** The MCP servers that a caller has, and that are not there right now. */
   unavailable(context: DiscoveryContext): readonly string[];
+  /** Where a person answers an escalation. */
+  urlOf(namespaceId: string, escalationId: string): string;
   log: Log;
   onSlotError(error: unknown): void;
 }
@@ -70,8 +74,8 @@ const effects = ["invokeTool", "invokeResource", "sendMessage"] as const;
 
 /** The layers around an operation that a caller asks for. Those around runs of turns are inside them. */
 export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, "watch"> }): Layer[] {
-  const { replay, losses, turns, engine, outdated, unavailable, log } = parts;
-  const begun = [...effects, "executeTurn"] as const;
+  const { replay, losses, turns, engine, outdated, unavailable, urlOf, log } = parts;
+  const begun = [...effects, "beginAct", "finishAct", "executeTurn"] as const;
   return [
     // The first: what a host finishes that is too old for its database includes that its result is stored.
     { name: "refuse what is new when too old", wraps: begun, wrap: (api) => outdated.refuseNew(api, begun) },
@@ -80,8 +84,10 @@ export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, 
     {
       name: "refuse on a database that went back",
       wraps: begun,
-      wrap: (api) => refuseOnLoss(api, losses),
+      wrap: (api) => refuseOnLoss(api, losses, begun),
     },
+    { name: "say where an approval is given", wraps: ["beginAct"], wrap: (api) => sayWhere(api, urlOf) },
+    { name: "name the turn of an act", wraps: ["beginAct"], wrap: (api) => nameTurns(api, turns) },
     // Above replay protection, so that no caller is shown the result of a turn that they could not have started.
     { name: "limit senders", wraps: ["executeTurn"], wrap: limitSenders },
     // Above the limits of turns: a repeated request needs no slot, and a turn that finds none leaves its id free.
@@ -146,6 +152,7 @@ function inLayer({ wraps, wrap }: Layer, api: ServiceApi): ServiceApi {
 interface LayeredPorts {
   audit: AuditSink;
   ledger: DecisionLedger;
+  acts: ActStore;
   tools: readonly ToolHandler[];
   toolProviders: readonly ToolProvider[];
   resources: readonly ResourceProvider[];
@@ -155,8 +162,10 @@ interface LayeredPorts {
 export function inPortLayers(ports: LayeredPorts, metrics: Metrics, isTraced: boolean): LayeredPorts {
   const audit = countAuditEvents(ports.audit, metrics);
   const ledger = countDecisions(ports.ledger, metrics);
-  if (!isTraced) return { ...ports, audit, ledger };
+  const acts = countOutcomes(ports.acts, metrics);
+  if (!isTraced) return { ...ports, audit, ledger, acts };
   return {
+    acts,
     audit: traceAuditedDecisions(audit),
     ledger: traceDecisions(ledger),
     tools: ports.tools.map(traceTool),
@@ -199,4 +208,41 @@ function sayUnavailable(api: ServiceApi, unavailable: PipelineParts["unavailable
       return tools;
     },
   };
+}
+
+/** The same api, which says of an act that waits for a person where they answer. */
+function sayWhere(api: ServiceApi, urlOf: PipelineParts["urlOf"]): ServiceApi {
+  return {
+    ...api,
+    async beginAct(context, request, call) {
+      const state = await actsOf(api).beginAct(context, request, call);
+      if (state.status !== "waiting" || state.escalationId === undefined) return state;
+      return { ...state, url: urlOf(context.namespaceId, state.escalationId) };
+    },
+  };
+}
+
+/**
+ * The same api, in whose contexts the execution of an act is named that is a running turn of its actor: the act is one of its calls.
+ * INVARIANT: no other execution is, because a caller can name any.
+ */
+function nameTurns(api: ServiceApi, turns: Pick<TurnJournalStore, "find">): ServiceApi {
+  return {
+    ...api,
+    async beginAct(context, request, call) {
+      const { executionId } = request;
+      if (executionId === undefined) return actsOf(api).beginAct(context, request, call);
+      const { namespaceId, actor } = context;
+      const turn = await turns.find({ namespaceId, actor, executionId });
+      const isRunning = turn?.status === "running" || turn?.status === "waiting";
+      const named = isRunning ? acceptContext({ ...context, executionId }, "required") : context;
+      return actsOf(api).beginAct(named, request, call);
+    },
+  };
+}
+
+/** The api of a kernel with a store of acts has these operations. */
+function actsOf({ beginAct }: ServiceApi): Required<Pick<ServiceApi, "beginAct">> {
+  if (beginAct === undefined) throw new TypeError("The host has no store of acts.");
+  return { beginAct };
 }

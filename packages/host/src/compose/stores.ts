@@ -39,6 +39,7 @@ import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import { type Deliveries, openDeliveries, type Webhook } from "../webhooks/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../turns/index.ts";
 import {
+  createActStore,
   createDecisionLedger,
   createLossStore,
   createReplayStore,
@@ -47,6 +48,7 @@ import {
   type LossStore,
   type NoticesOf,
   openLedger,
+  type HostActStore,
   type ReplayStore,
 } from "../ledger/index.ts";
 
@@ -64,6 +66,7 @@ export interface Stores {
   audit: AuditStore;
   decisions: DecisionLedger;
   replay: ReplayStore;
+  acts: HostActStore;
   turns: TurnJournalStore;
   files: FileStore;
   escalations: EscalationStore;
@@ -184,6 +187,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),
     replay: createReplayStore(database, ledger),
+    acts: createActStore(database, ledger),
     turns,
     tenants: createDeletedTenants(database, cache, revisions),
     mcpPins: createPinStore(database, revisions),

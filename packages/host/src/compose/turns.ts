@@ -21,7 +21,7 @@ import type { Stores } from "./stores.ts";
 interface TurnParts
   extends
     Required<Runtimes>,
-    Pick<PipelineParts, "access" | "isHidden" | "unavailable" | "metrics" | "tracing" | "log"> {
+    Pick<PipelineParts, "access" | "isHidden" | "unavailable" | "urlOf" | "metrics" | "tracing" | "log"> {
   database: Database;
   stores: Stores;
   kernel: Kernel;

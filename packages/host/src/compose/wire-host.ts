@@ -15,7 +15,7 @@ import { createHostKernel, type HostKernelOptions } from "./kernel.ts";
 import { outdatedReason, type Runtimes, type TurnEngine } from "../turns/index.ts";
 import { errorFacts, type Log, type Metrics, type Tracing } from "../telemetry/index.ts";
 import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
-import { createNotices, createSender, openOutbox, type Webhook } from "../webhooks/index.ts";
+import { createNotices, createSender, escalationLink, openOutbox, type Webhook } from "../webhooks/index.ts";
 import { consoleProtocol } from "../protocols/console/index.ts";
 import { createListening, mcpProtocol } from "../protocols/mcp/index.ts";
 import { openPages, whoamiProtocol } from "../protocols/pages/index.ts";
@@ -148,6 +148,7 @@ export async function wireHost(
     access,
     isHidden: pool.isHidden,
     unavailable: pool.unavailable,
+    urlOf: (namespaceId, id) => escalationLink(consoleUrl(), namespaceId, id),
     metrics,
     tracing,
     log,
@@ -307,7 +308,7 @@ export async function wireHost(
       await pool.close();
       await writeUses();
       await stores.audit.flush();
-      await Promise.all([stores.replay.close(), stores.turns.close()]);
+      await Promise.all([stores.replay.close(), stores.acts.close(), stores.turns.close()]);
       await losses.close();
       await checkpoints.close();
       await database.close();

@@ -122,7 +122,22 @@ export async function endAnswers(
     const after = { ...record, status: "withdrawn" as const, withdrawal };
     if (await withdrawYes(transaction, after, options)) ended.push({ kind, record: after });
   }
+  await lapseUsed(transaction, credentialId, at);
   return ended;
+}
+
+/** INVARIANT: a permit that an act uses now does not come back when the act says that nothing happened. */
+async function lapseUsed(transaction: Transaction<Schema>, credentialId: string, at: string): Promise<void> {
+  const given = sql<boolean>`exists (select 1 from escalation_answers
+    where escalation_answers.namespace_id = escalations.namespace_id and escalation_answers.escalation_id = escalations.id
+      and escalation_answers.credential_id = ${columnText(credentialId)})`;
+  await transaction
+    .updateTable("escalations")
+    .set({ permit_expires_at: at })
+    .where("status", "=", "approved")
+    .where("permit_expires_at", ">", at)
+    .where(given)
+    .execute();
 }
 
 /** Whether a grant has neither been revoked nor expired. */

@@ -39,16 +39,23 @@ export class CallClaim implements WriteScope {
   readonly #ledger: Ledger;
   readonly #claim: Claim;
   readonly #onState: (state: ClaimState) => void;
+  readonly #toAlternatives: typeof alternativesOf;
   #state: ClaimState = { kind: "open" };
   /** The submission that makes the claim, once it was sent. Its caller may have left since. */
   #making: Promise<Outcome> | undefined;
   /** Events that are written with the end of the call. */
   readonly pendingEvents: AuditEvent[] = [];
 
-  constructor(ledger: Ledger, claim: Claim, onState: (state: ClaimState) => void) {
+  constructor(
+    ledger: Ledger,
+    claim: Claim,
+    onState: (state: ClaimState) => void,
+    toAlternatives: typeof alternativesOf = alternativesOf,
+  ) {
     this.#ledger = ledger;
     this.#claim = claim;
     this.#onState = onState;
+    this.#toAlternatives = toAlternatives;
   }
 
   get state(): ClaimState {
@@ -63,7 +70,7 @@ export class CallClaim implements WriteScope {
 
   /** Writes the first choice that can be taken, and says which; with the claim if it is not made yet. */
   decide(choices: readonly DecisionChoice[]): Promise<number> {
-    return this.#write(alternativesOf(choices));
+    return this.#write(this.#toAlternatives(choices));
   }
 
   async #write(alternatives: readonly Alternative[]): Promise<number> {

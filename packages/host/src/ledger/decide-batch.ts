@@ -30,8 +30,9 @@ export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
     if (claim !== undefined) claims.push(claim);
     if (begun !== undefined) begins.push(begun);
     if (turn !== undefined) runs.set(nameOfRun(turn), turn);
-    for (const { uses: taken = [], entries } of alternatives) {
-      for (const use of taken) uses.set(nameOfUse(use), use);
+    for (const { uses: taken = [], entries, ended } of alternatives) {
+      const { uses: returned = [], permit } = ended?.returned ?? {};
+      for (const use of [...taken, ...returned, ...(permit ? [permit.permit] : [])]) uses.set(nameOfUse(use), use);
       for (const entry of entries) tenants.add(entry.namespace_id);
     }
   }
@@ -93,7 +94,17 @@ export function decideBatch(
   /** The uses that something was decided on. */
   const counted = new Map<string, CountedUse>();
   const heads = new Map<string, TenantHead>();
-  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [], notices: [] };
+  const writes: Writes = {
+    givenBack: [],
+    uses: [],
+    rows: [],
+    heads: [],
+    endings: [],
+    turns: [],
+    notices: [],
+    begunActs: [],
+    endedActs: [],
+  };
   const turns = new Map<string, TurnWrite>();
 
   const countOf = ({ namespaceId, grantId }: Use): CountedUse => {
@@ -105,12 +116,18 @@ export function decideBatch(
     return count;
   };
   const isLeft = ({ uses = [] }: Alternative): boolean => uses.every((use) => countOf(use).used < use.maxUses);
-  const take = ({ uses = [], entries }: Alternative): void => {
-    for (const use of uses) {
-      const count = countOf(use);
-      count.used += 1;
-      count.taken += 1;
-    }
+  const change = (use: Use, by: 1 | -1): void => {
+    const count = countOf(use);
+    const used = Math.max(0, count.used + by);
+    count.taken += used - count.used;
+    count.used = used;
+  };
+  const take = ({ uses = [], entries, begun, ended }: Alternative): void => {
+    for (const use of uses) change(use, 1);
+    // A permit comes back where the database says that it still counts.
+    for (const use of ended?.returned?.uses ?? []) change(use, -1);
+    if (begun !== undefined) writes.begunActs.push(begun);
+    if (ended !== undefined) writes.endedActs.push(ended);
     for (const entry of entries) {
       const namespaceId = entry.namespace_id;
       const head = heads.get(namespaceId) ?? headsBefore.get(namespaceId) ?? { sequence: 0, hash: origin };

@@ -1,3 +1,4 @@
+export { createActStore, type HostActStore } from "./act-store.ts";
 export { alternativesOf, ClaimTakenError, createDecisionLedger, recordEvent } from "./call-claim.ts";
 export { fencedMessage, interruptedReplay, protectFromReplay, replayErrors, turnFingerprint } from "./replay-api.ts";
 export { createReplayStore, type ReplayStore } from "./replay-store.ts";

@@ -74,7 +74,11 @@ test("calls that take an id, and turns, are refused while there is a loss, and n
   const run = (name: string) => () => Promise.resolve(void ran.push(name));
   const names = ["authorize", "invokeTool", "invokeResource", "sendMessage", "executeTurn", "reach"];
   const service = Object.fromEntries(names.map((name) => [name, run(name)]));
-  const api = refuseOnLoss(service as never, lossesOf(database)) as unknown as Record<string, () => Promise<unknown>>;
+  const begun = ["invokeTool", "invokeResource", "sendMessage", "executeTurn"] as const;
+  const api = refuseOnLoss(service as never, lossesOf(database), begun) as unknown as Record<
+    string,
+    () => Promise<unknown>
+  >;
   const callAll = () => Promise.all(names.map((name) => api[name]?.().catch((error: unknown) => error)));
   database.history.told(true, 0);
   const refused = (await callAll()).filter((answer) => answer instanceof ServiceHttpError);

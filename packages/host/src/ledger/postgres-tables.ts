@@ -8,6 +8,7 @@ import {
   type Step,
 } from "../storage/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
+import { actSteps } from "./postgres-acts.ts";
 import {
   beginRow,
   beginTurns,
@@ -203,7 +204,8 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       const sql = useValues.length === 0 ? plain : withUses;
       const step = { sql, rows: [[...values, ...turnValues, ...useValues]] };
       // Most batches have no notices, so the statement is a transaction by itself.
-      const steps = notices.length === 0 ? [step] : [step, { sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
+      const noted = notices.length === 0 ? [] : [{ sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
+      const steps = [step, ...noted, ...actSteps(writes.begunActs, writes.endedActs)];
       try {
         const [written] = await transact((run) => run(steps, "commit"));
         const own = written?.rows[0]?.["own"] as readonly string[] | null | undefined;
@@ -288,13 +290,13 @@ function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
 
 async function commit(
   run: RunSteps,
-  { givenBack, uses, rows, heads, endings, turns, notices }: Writes,
+  { givenBack, uses, rows, heads, endings, turns, notices, begunActs, endedActs }: Writes,
 ): Promise<ReadonlySet<string>> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
   });
-  const counts = uses.filter(({ taken }) => taken > 0).map(useRow);
+  const counts = uses.filter(({ taken }) => taken !== 0).map(useRow);
   const written = await run(
     [
       step(updateTurnsSql, turns.map(updateRow), turns.length),
@@ -313,6 +315,7 @@ async function commit(
       step(countSql, counts),
       step(rowsSql, rows),
       step(noticesSql, notices),
+      ...actSteps(begunActs, endedActs),
       step(newHeadsSql, heads),
       step(releaseSql, [...endings.flatMap(released), ...givenBack.map(({ key, nonce }) => ({ ...key, nonce }))]),
       step(finishSql, endings.flatMap(finished), new Date().toISOString()),

@@ -7,7 +7,11 @@ import type { LossStore } from "./loss-store.ts";
  * The same api, which takes no id and runs no turn on a database that lost rows: what was done in the lost time is not known, and
  * would be done again.
  */
-export function refuseOnLoss(api: ServiceApi, losses: Pick<LossStore, "requireWhole">): ServiceApi {
+export function refuseOnLoss(
+  api: ServiceApi,
+  losses: Pick<LossStore, "requireWhole">,
+  names: readonly (keyof ServiceApi)[],
+): ServiceApi {
   const whole = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       await losses.requireWhole();
@@ -17,13 +21,11 @@ export function refuseOnLoss(api: ServiceApi, losses: Pick<LossStore, "requireWh
       throw isCausedBy(error, DatabaseWentBackError) ? refusal(error) : error;
     }
   };
-  return {
-    ...api,
-    invokeTool: (...given) => whole(() => api.invokeTool(...given)),
-    invokeResource: (...given) => whole(() => api.invokeResource(...given)),
-    sendMessage: (...given) => whole(() => api.sendMessage(...given)),
-    executeTurn: (...given) => whole(() => api.executeTurn(...given)),
-  };
+  const wrapped = names.map((name) => {
+    const operation = api[name] as (...given: unknown[]) => Promise<unknown>;
+    return [name, (...given: unknown[]) => whole(() => operation(...given))];
+  });
+  return { ...api, ...(Object.fromEntries(wrapped) as Partial<ServiceApi>) };
 }
 
 function refusal(cause: unknown): ServiceHttpError {

@@ -7,6 +7,7 @@ import {
   type StepResult,
 } from "../storage/index.ts";
 import type { TenantHead } from "./chain.ts";
+import { actSteps } from "./sqlite-acts.ts";
 import { beginSql, beginValues, runSql, turnSteps } from "./sqlite-turns.ts";
 import {
   fencedOf,
@@ -62,6 +63,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   return {
     async commitOptimistic({ claims, begins, writes, before, revision }) {
       const { givenBack, uses, rows, heads, endings, turns, notices } = writes;
+      const { begunActs, endedActs } = writes;
       const steps: Step[] = [
         { sql: sameRevisionSql, rows: revision === undefined ? [] : [[revision]], mustChange: true },
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
@@ -72,6 +74,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
         { sql: noticeSql, rows: notices.map(noticeValues) },
+        ...actSteps(begunActs, endedActs),
         ...endingSteps(endings, givenBack),
       ];
       try {
@@ -113,17 +116,18 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
 
 async function commit(
   run: RunSteps,
-  { givenBack, uses, rows, heads, endings, turns, notices }: Writes,
+  { givenBack, uses, rows, heads, endings, turns, notices, begunActs, endedActs }: Writes,
 ): Promise<ReadonlySet<string>> {
   const steps: Step[] = [
     ...turnSteps(turns),
-    { sql: countSql, rows: uses.filter(({ taken }) => taken > 0).map(countValues) },
+    { sql: countSql, rows: uses.filter(({ taken }) => taken !== 0).map(countValues) },
     { sql: rowSql, rows: rows.map(valuesOf) },
     { sql: noticeSql, rows: notices.map(noticeValues) },
     {
       sql: newHeadSql,
       rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
     },
+    ...actSteps(begunActs, endedActs),
     ...endingSteps(endings, givenBack),
   ];
   return fencedIn(endings, await runAll(run, steps));

@@ -36,11 +36,26 @@ export interface Use {
   maxUses: number;
 }
 
+/** The beginning of an act. It replaces an earlier one of the same key, which has ended. */
+export type NewActRow = Omit<Selectable<Schema["acts"]>, "status" | "outcome" | "completed_at" | "is_late">;
+
+/** The outcome of an act. */
+export interface ActEnding extends Pick<NewActRow, "namespace_id" | "actor" | "scope" | "id" | "nonce"> {
+  status: "succeeded" | "failed";
+  outcome: string | null;
+  completed_at: string;
+  is_late: 0 | 1;
+  /** What comes back because nothing happened. A permit does only while it would still count at `completed_at`. */
+  returned?: { uses: readonly Use[]; permit?: { permit: Use; escalationId: string } | undefined };
+}
+
 /** One of the ways in which a call may continue, with what is written then. */
 export interface Alternative {
   /** All of them have to be available, and all are counted. */
   uses?: readonly Use[];
   entries: readonly AuditEntry[];
+  begun?: NewActRow;
+  ended?: ActEnding;
   /** Nothing happens because of it, so a claim in the same submission is released. */
   isRefusal?: boolean;
 }
@@ -165,7 +180,7 @@ export type Notice = Omit<Insertable<Schema["outbox"]>, "attempts">;
 /** The messages about rows of the audit log. Both are written in one transaction. */
 export type NoticesOf = (rows: readonly AuditEntry[]) => Notice[];
 
-/** How often a use is taken with a batch, and how many of them the batch takes, which may be none. */
+/** How often a use is taken with a batch, and how many of them the batch takes: none, or less than none when it gives some back. */
 export interface CountedUse extends Omit<Use, "maxUses"> {
   used: number;
   taken: number;
@@ -183,6 +198,8 @@ export interface Writes {
   /** Each turn once. */
   turns: TurnWrite[];
   notices: Notice[];
+  begunActs: NewActRow[];
+  endedActs: ActEnding[];
 }
 
 /** One transaction of a batch. */

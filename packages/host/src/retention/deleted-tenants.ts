@@ -50,6 +50,7 @@ export const rowTables = [
   "messages",
   "inboxes",
   "replay",
+  "acts",
   "outbox",
   "webhook_history",
 ] as const satisfies readonly (keyof Schema)[];

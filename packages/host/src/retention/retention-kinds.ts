@@ -64,6 +64,19 @@ export function retentionKinds(
       removeSome: (before, most) => forgetResults("writes", before, most),
     },
     {
+      name: "outcomes of acts",
+      retainMs: replay.keepResultsDays * dayMs,
+      async removeSome(before, most) {
+        const old = limitRows(database, "acts", sql`completed_at < ${before} and outcome is not null`, most);
+        const { numUpdatedRows } = await database.db
+          .updateTable("acts")
+          .set({ outcome: null })
+          .where(old)
+          .executeTakeFirst();
+        return Number(numUpdatedRows);
+      },
+    },
+    {
       name: "messages",
       retainMs: retention.messagesDays * dayMs,
       // A message that was never acknowledged remains: an inbox has a limit for them.
@@ -119,5 +132,6 @@ function isGone({ kind, hostId }: Database): RawBuilder<boolean> {
   return sql`id <> ${hostId} and not ${living}
     and not exists (select 1 from turns where turns.host_id = hosts.id and turns.status = 'running')
     and not exists (select 1 from running_turns where running_turns.host_id = hosts.id)
-    and not exists (select 1 from replay where replay.host_id = hosts.id and replay.finished_at is null)`;
+    and not exists (select 1 from replay where replay.host_id = hosts.id and replay.finished_at is null
+      and replay.kind not in ('act', 'outcome'))`;
 }

@@ -105,6 +105,27 @@ export interface Schema {
     /** 1 for the result of a tool that only reads. */
     is_read: Generated<number>;
   };
+  /** What began last under the key of an act. Claims of its key, and of its outcome, are rows of `replay`. */
+  acts: {
+    namespace_id: string;
+    actor: string;
+    /** The execution that it began with, or else its trace. */
+    scope: string;
+    id: string;
+    /** The nonce of the claim of its key. */
+    nonce: string;
+    fingerprint: string;
+    /** The end of its lease. */
+    expires_at: string;
+    /** Its tool, the context that it was decided in, and what it took. */
+    content: string;
+    /** Null until its outcome was reported. */
+    status: "succeeded" | "failed" | null;
+    /** The output or the error; null when it is too large or too old. */
+    outcome: string | null;
+    completed_at: string | null;
+    is_late: Generated<number>;
+  };
   /** One row for each turn: its state, and what is needed to resume it. */
   turns: {
     /** Sorts by age. */

@@ -7,7 +7,7 @@ export {
   LogSettingsSchema,
   portErrorFacts,
 } from "./log.ts";
-export { countAuditEvents, countDecisions, measureTurns } from "./measure.ts";
+export { countAuditEvents, countDecisions, countOutcomes, measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";
 export { inSpan, type OpenSpan, runIn, traceHeaders, withTrace } from "./spans.ts";

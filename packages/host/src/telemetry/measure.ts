@@ -1,5 +1,5 @@
 import type { ServiceApi } from "turnpike/http";
-import type { AuditSink, DecisionLedger } from "turnpike/kernel";
+import type { ActStore, AuditSink, DecisionLedger } from "turnpike/kernel";
 import { withMembers } from "../shared/index.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -20,6 +20,17 @@ export function countDecisions(ledger: DecisionLedger, metrics: Metrics): Decisi
       const place = await ledger.decide(choices, call);
       for (const { event } of choices.slice(place, place + 1)) metrics.event(event);
       return place;
+    },
+  });
+}
+
+/** The same store of acts, which also counts the outcomes that it stored. */
+export function countOutcomes(acts: ActStore, metrics: Metrics): ActStore {
+  return withMembers(acts, {
+    async finish(key, act, report) {
+      const stored = await acts.finish(key, act, report);
+      if (stored === "stored" && report.event !== undefined) metrics.event(report.event);
+      return stored;
     },
   });
 }

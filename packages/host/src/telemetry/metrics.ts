@@ -47,6 +47,7 @@ export function createMetrics(): Metrics {
   const counted: Partial<Record<AuditEventType, (event: AuditEvent) => void>> = {
     "authorization.checked": ({ outcome, reason }) => registered.decisions(reasonOf(reason ?? outcome)).inc(),
     "tool.invoked": ({ outcome }) => registered.toolCalls(outcome).inc(),
+    "act.finished": ({ outcome }) => registered.toolCalls(outcome).inc(),
     "turn.ended": ({ outcome, reason }) =>
       registered.turns(outcome, reason === undefined ? "none" : reasonOf(reason)).inc(),
   };

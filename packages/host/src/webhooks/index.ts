@@ -1,4 +1,4 @@
-export { createNotices } from "./notices.ts";
+export { createNotices, escalationLink } from "./notices.ts";
 export { NotifySettingsSchema, withoutNotifySecrets } from "./notify-settings.ts";
 export { type Deliveries, type DeliveryPlace, openDeliveries } from "./deliveries.ts";
 export { openOutbox } from "./outbox.ts";

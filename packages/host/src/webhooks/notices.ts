@@ -125,7 +125,6 @@ function bodyOf(type: NotifyEvent, timestamp: string, data: object): string {
 function escalationData(record: EscalationRecord, consoleUrl: string): object {
   const { namespaceId, id, executionId, requester, ask, approval, status, requestedAt, expiresAt } = record;
   const { decidedAt, decidedBy, approvals, permitExpiresAt, withdrawal } = record;
-  const base = consoleUrl.endsWith("/") ? consoleUrl.slice(0, -1) : consoleUrl;
   return {
     tenant: namespaceId,
     escalationId: id,
@@ -147,9 +146,14 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
     withdrawnBy: withdrawal?.by,
     closedAt: record.closed?.at,
     closedReason: record.closed?.reason,
-    // The console's address of the escalation. A JWT may name a tenant with half of a surrogate pair, which no URL can hold.
-    link: `${base}/${encodeURIComponent(columnText(namespaceId))}/questions/${encodeURIComponent(id)}`,
+    link: escalationLink(consoleUrl, namespaceId, id),
   };
+}
+
+/** The console's address of an escalation. A JWT may name a tenant with half of a surrogate pair, which no URL can hold. */
+export function escalationLink(consoleUrl: string, namespaceId: string, id: string): string {
+  const base = consoleUrl.endsWith("/") ? consoleUrl.slice(0, -1) : consoleUrl;
+  return `${base}/${encodeURIComponent(columnText(namespaceId))}/questions/${encodeURIComponent(id)}`;
 }
 
 /** A tool's action may depend on its arguments, so the name of the tool is sent instead. */

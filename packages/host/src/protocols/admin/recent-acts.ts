@@ -42,10 +42,31 @@ export async function readRecentActs(
   return [...acts.values()];
 }
 
-/** Adds a decision to its act. Returns false for a decision that cannot be repeated. */
+/** What else an act needed that was decided at once, of another kind than what the event names. */
+interface OtherNeed {
+  action?: string;
+  namespace?: string;
+  path: string[];
+}
+
+/** Adds a decision to its acts, one for each thing that it was about. Returns false for a decision that cannot be repeated. */
 function addTo(acts: Map<string, RecentAct>, event: AuditEvent): boolean {
-  const { actor, authority, owner, purpose, action, resource } = event;
+  const { authority, action, resource, metadata } = event;
   if (authority === undefined || action === undefined || resource === undefined) return false;
+  addNeed(acts, event, authority, { action, resource });
+  const others = (metadata?.["others"] ?? []) as unknown as readonly OtherNeed[];
+  for (const { action: other = action, namespace = resource.namespace, path } of others)
+    addNeed(acts, event, authority, { action: other, resource: { ...resource, namespace, path } });
+  return true;
+}
+
+function addNeed(
+  acts: Map<string, RecentAct>,
+  event: AuditEvent,
+  authority: PrincipalRef,
+  { action, resource }: AuthorizationRequest,
+): void {
+  const { actor, owner, purpose } = event;
   const { namespace, path, owner: named } = resource;
   const principals = [actor, authority, owner, named].map((one) => one && principalKey(one));
   const key = JSON.stringify([principals, purpose, action, namespace, path]);
@@ -62,5 +83,4 @@ function addTo(acts: Map<string, RecentAct>, event: AuditEvent): boolean {
       count: 1,
     });
   else Object.assign(known, { since: event.at, count: known.count + 1 });
-  return true;
 }

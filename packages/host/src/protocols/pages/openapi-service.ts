@@ -13,6 +13,9 @@ const errorsOfLayers: Partial<Record<RouteName, readonly ErrorCode[]>> = {
   invokeTool: [...replayErrors, "database_went_back"],
   invokeResource: [...replayErrors, "database_went_back"],
   sendMessage: [...replayErrors, "database_went_back"],
+  beginAct: ["replay_unavailable", "overloaded", "database_went_back"],
+  finishAct: ["replay_unavailable", "overloaded", "database_went_back"],
+  getAct: ["replay_unavailable"],
   executeTurn: ["sender_not_allowed", "overloaded", "database_went_back"],
 };
 

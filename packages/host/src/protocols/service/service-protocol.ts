@@ -58,7 +58,14 @@ export function serviceProtocol(
 
 /** The paths of single decisions. INVARIANT: nothing happens there before the decision is written. */
 const decided: ReadonlySet<string> = new Set(
-  [routes.authorize, routes.invokeTool, routes.invokeResource, routes.sendMessage].map(({ path }) => path),
+  [
+    routes.authorize,
+    routes.invokeTool,
+    routes.invokeResource,
+    routes.sendMessage,
+    routes.beginAct,
+    routes.finishAct,
+  ].map(({ path }) => path),
 );
 
 /** The paths whose answers may be streams. */

@@ -41,6 +41,7 @@ const frozen = {
     "0030-host-beats e6fcc8a0ec732a4d",
     "0031-schema-epoch 2bf7a27ecf724980",
     "0032-database-gaps a14f0c17436052fe",
+    "0033-acts d7e6895322134149",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -75,6 +76,7 @@ const frozen = {
     "0030-host-beats e24c441d9f7efae8",
     "0031-schema-epoch 61763af0614637e5",
     "0032-database-gaps a14f0c17436052fe",
+    "0033-acts d7e6895322134149",
   ],
 };
 

@@ -449,5 +449,18 @@ export const sqliteMigrations: readonly Migration[] = [
       "alter table turns add column is_interrupted integer not null default 0",
     ],
   },
+  {
+    name: "0033-acts",
+    // A host of the version before serves no acts, and touches neither the rows nor the claims of them.
+    allowsPrevious: true,
+    // What began under the key of an act last. A claim of kind `act` in `replay` makes it unique, and one of kind `outcome` the outcome.
+    statements: [
+      `create table acts (namespace_id text not null, actor text not null, scope text not null, id text not null,
+         nonce text not null, fingerprint text not null, expires_at text not null, content text not null,
+         status text, outcome text, completed_at text, is_late integer not null default 0,
+         primary key (namespace_id, actor, scope, id))`,
+      "create index acts_outcomes on acts (completed_at) where outcome is not null",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

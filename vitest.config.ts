@@ -40,6 +40,7 @@ const testedBranches = {
   files: 96,
   "tool-namespaces": 83,
   "mcp-servers": 85,
+  "agent-hooks": 95,
   "admin-contract": 60,
   ledger: 94,
   storage: 92,

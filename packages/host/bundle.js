@@ -21,7 +21,7 @@ if (!isBundleCurrent(packageUrl)) {
       emptyOutDir: true,
       license: { fileName: "THIRD-PARTY-LICENSES.md" },
       rolldownOptions: {
-        input: "dist/cli/cli.js",
+        input: ["dist/cli/cli.js", "dist/cli/hook.js"],
         output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" },
       },
     },

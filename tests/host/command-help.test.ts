@@ -24,6 +24,8 @@ const commands = [
   "mcp",
   "mcp suggest",
   "mcp review",
+  "hook",
+  "hook install",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
@@ -98,7 +100,7 @@ describe("the help of", () => {
   }
 
   for (const command of commands.filter(
-    (name) => !["serve", "openapi", "completion", "mcp", "mcp suggest"].includes(name),
+    (name) => !["serve", "openapi", "completion", "mcp", "mcp suggest", "hook"].includes(name),
   )) {
     test(`${command} offers JSON for scripts`, async () => {
       expect(await helpOf(command.split(" "))).toMatch(/^ {2}--json +print JSON$/m);
@@ -116,6 +118,8 @@ const withoutHost = new Set([
   "restore",
   "mcp",
   "mcp suggest",
+  "hook",
+  "hook install",
   "audit key rotate",
   "login",
   "logout",
@@ -141,6 +145,9 @@ describe("the example of", () => {
     { command: "mcp", more: words`--token-file token`, code: 0 },
     // There is no such server in its folder.
     { command: "mcp suggest", more: [], code: 1 },
+    // There is no hook on standard input.
+    { command: "hook", more: [], code: 2 },
+    { command: "hook install", more: [], code: 0 },
     // There is no such backup, and no database whose key could be replaced.
     { command: "restore", more: [], code: 2 },
     { command: "audit key rotate", more: [], code: 2 },
@@ -161,7 +168,7 @@ test("the help lists the commands in a sensible order, with a line each", async 
   const [, list = ""] = (await helpOf([])).split("\nCommands:\n");
   const names = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = ""]) => name);
   const known =
-    "serve credential grant namespace tools escalation audit why files message turn mcp backup restore doctor openapi completion";
+    "serve credential grant namespace tools escalation audit why files message turn mcp hook backup restore doctor openapi completion";
   expect(names.filter((name) => known.split(" ").includes(name)).join(" ")).toBe(known);
   expect(
     list

@@ -31,7 +31,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["events"],
   ["turns"],
   ["retention"],
-  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers", "webhooks"],
+  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers", "webhooks", "agent-hooks"],
   ["admin-contract"],
   ["ledger"],
   ["storage"],

@@ -29,6 +29,7 @@ const groups = {
     "docs/guide/approvals.md": "Approvals",
     "docs/guide/webhooks.md": "Webhooks",
     "docs/guide/mcp.md": "MCP",
+    "docs/guide/coding-agents.md": "Claude Code and Codex",
     "docs/guide/models.md": "Models",
     "docs/guide/authzen.md": "AuthZEN",
     "docs/guide/command.md": "The command",

@@ -22,6 +22,7 @@ import { addEscalationCommands } from "./escalation-commands.ts";
 import { addFilesCommands } from "./files-commands.ts";
 import { type HostPlace, locateHost } from "./find-host.ts";
 import { addGrantCommands } from "./grant-commands.ts";
+import { addHookCommand } from "./hook-command.ts";
 import { addLoginCommands } from "./login-commands.ts";
 import { addMcpCommand } from "./mcp-command.ts";
 import { addMcpReview } from "./mcp-review.ts";
@@ -42,6 +43,8 @@ import { ConfigError, programName, setProgramName, version } from "../shared/ind
 import type { ConfigSources, Finding, Settings } from "../compose/index.ts";
 
 const refusedCode = 1;
+/** Agents run the tool after any other code. */
+const hookRefusedCode = 2;
 
 const whereHostsAreFound =
   "A command finds its host, its token and its tenant in its flags, then in the environment (TURNPIKE_URL, TURNPIKE_TOKEN, " +
@@ -153,6 +156,7 @@ export async function runCommand(args: readonly string[], startedAs = "turnpike"
   const mcp = addMcpCommand(program, () => (code = refusedCode));
   addMcpReview(mcp, show);
   addMcpSuggest(mcp);
+  addHookCommand(program, show, () => (code = hookRefusedCode));
   program
     .command("openapi")
     .description("Print the API description.")

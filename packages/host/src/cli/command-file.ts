@@ -29,7 +29,7 @@ export function isBundleCurrent(folder: URL): boolean {
   return times[0] === 0 || readFileSync(bundledFrom, "utf8") === JSON.stringify(times);
 }
 
-/** The module of the command: its bundle, or the files that were compiled after it. */
-export function commandFile(): string {
-  return new URL(isBundleCurrent(packageUrl) ? "dist/command/cli.js" : "dist/cli/cli.js", packageUrl).href;
+/** The module of the command, or of its hook: from the bundle, or one of the files that were compiled after it. */
+export function commandFile(name: "cli" | "hook" = "cli"): string {
+  return new URL(`dist/${isBundleCurrent(packageUrl) ? "command" : "cli"}/${name}.js`, packageUrl).href;
 }

@@ -29,6 +29,7 @@ export {
   type AdmittedCaller,
   createBearerContexts,
   createContextResolver,
+  type BearerContexts,
   type ContextResolver,
 } from "./resolve-context.ts";
 export { reviewerProblem } from "./reviewer-problem.ts";

@@ -32,18 +32,27 @@ export interface HostOptions extends WireOptions {
 }
 
 /** Starts a host. A host that cannot start leaves nothing open. */
-export async function startHost(config: Config, options: HostOptions): Promise<Host> {
-  const webhooks = openWebhooks(config.notify, options.env ?? process.env);
+export function startHost(config: Config, options: HostOptions): Promise<Host> {
+  return openParts(config, options, (parts) => listen(config, options, parts));
+}
+
+/** Opens what a host is wired with, and closes it when the host cannot start. */
+export async function openParts<Started>(
+  config: Config,
+  { log, env = process.env }: Pick<HostOptions, "log" | "env">,
+  start: (parts: Omit<HostParts, "consoleUrl">) => Promise<Started>,
+): Promise<Started> {
+  const webhooks = openWebhooks(config.notify, env);
   const metrics = createMetrics();
-  metrics.watchLog(options.log);
-  const openPool = await loadMcpPool(config.mcp, options.log);
-  const tracing = await openTracing({ log: options.log, metrics });
+  metrics.watchLog(log);
+  const openPool = await loadMcpPool(config.mcp, log);
+  const tracing = await openTracing({ log, metrics });
   const opening = openDatabase(config.database, queryLog(metrics), refuseOlder(config));
   const database = await opening.catch((error: unknown) => {
     throw databaseError(error, config);
   });
   try {
-    return await listen(config, options, { database, metrics, tracing, openPool, webhooks });
+    return await start({ database, metrics, tracing, openPool, webhooks });
   } catch (error) {
     await database.close();
     throw startError(error, config);

@@ -3,6 +3,8 @@ export { ConfigError } from "../shared/index.ts";
 export { createLog, type Log } from "../telemetry/index.ts";
 export { openRuntimes } from "../turns/index.ts";
 export { type Host, type HostOptions, startHost } from "./compose.ts";
+export { ActDeniedError, ActFailedError, ActInterruptedError } from "turnpike/client";
+export { type HostGate, openGate, type OpenGateOptions } from "./open-gate.ts";
 export { type Config, type ConfigSources, loadConfig, type Settings, withoutSecrets } from "./config.ts";
 export { databaseEpoch } from "../storage/index.ts";
 export { examine } from "./doctor.ts";

@@ -1,5 +1,14 @@
+import type { ServiceApi } from "turnpike/http";
 import type { ToolHandler } from "turnpike/kernel";
-import { createAccessGuard, createContextResolver, createJwtVerifier, createRateLimit } from "../access/index.ts";
+import {
+  type BearerContexts,
+  type ContextResolver,
+  createAccessGuard,
+  createBearerContexts,
+  createContextResolver,
+  createJwtVerifier,
+  createRateLimit,
+} from "../access/index.ts";
 import { authzenProtocol } from "../protocols/authzen/index.ts";
 import {
   auditKeyFile,
@@ -46,6 +55,8 @@ export interface WiredHost {
   front: Front;
   stores: Stores;
   engine: TurnEngine;
+  /** The service for callers within this process, and how they are admitted. */
+  service: { api: ServiceApi; resolveContext: ContextResolver; contextOf: BearerContexts; clock(): Date };
   /** Begins with what is done in the background. Everything that callers need is there from now on: the host is ready. */
   start(): void;
   /** Finishes running requests, flushes, and closes everything. */
@@ -286,6 +297,7 @@ export async function wireHost(
     front,
     stores,
     engine,
+    service: { api, resolveContext, contextOf: createBearerContexts({ settings: stores.settings }), clock },
     start() {
       isStarted = true;
       pool.start();

@@ -27,6 +27,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["demo"],
   ["protocols"],
   ["front"],
+  ["people"],
   ["access"],
   ["events"],
   ["turns"],

@@ -16,6 +16,7 @@ import { trialRoutes } from "./routes/trial-routes.ts";
 import { eventRoutes } from "./routes/event-routes.ts";
 import { searchRoutes } from "./routes/search-routes.ts";
 import { webhookRoutes } from "./routes/webhook-routes.ts";
+import { personRoutes } from "./routes/person-routes.ts";
 import { backupRoutes } from "./routes/backup-routes.ts";
 import { databaseRoutes } from "./routes/database-routes.ts";
 
@@ -38,6 +39,7 @@ export const adminRoutes = {
   ...eventRoutes,
   ...searchRoutes,
   ...webhookRoutes,
+  ...personRoutes,
   ...backupRoutes,
   ...databaseRoutes,
 };

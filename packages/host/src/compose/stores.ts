@@ -34,6 +34,7 @@ import {
 } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
+import { createPersonStore, type PersonStore } from "../people/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import { type Deliveries, openDeliveries, type Webhook } from "../webhooks/index.ts";
@@ -62,6 +63,7 @@ export interface Stores {
   credentials: CredentialStore;
   sessions: SessionStore;
   principals: PrincipalStore;
+  people: PersonStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;
   decisions: DecisionLedger;
@@ -183,6 +185,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     credentials,
     sessions: createSessionStore(database, { cache, revisions, credentials }),
     principals: createPrincipalStore(database),
+    people: createPersonStore(database, revisions),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),

@@ -38,9 +38,11 @@ import {
   serveProtocol,
   UnreadyError,
 } from "../front/index.ts";
+import { providersOf } from "../people/index.ts";
 import { followHistory } from "./database-history.ts";
 import { recordPins } from "./record-pins.ts";
 import { openManagement } from "./management.ts";
+import { openSignIn } from "./sign-in.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
@@ -187,6 +189,7 @@ export async function wireHost(
   });
   const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
+  const signInConfigs = providersOf(config.signIn);
   const streamSlots = createStreamSlots(config.limits.sockets);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
@@ -215,6 +218,7 @@ export async function wireHost(
     wakeTurns: engine.wake,
     originOf,
     rateLimit,
+    isTokenSignInOff: signInConfigs.some(({ operatorsOnly }) => operatorsOnly),
     onAuditError,
     api,
     maxStreams: config.limits.eventStreams,
@@ -254,6 +258,7 @@ export async function wireHost(
     protocols: [
       management.protocol,
       consoleProtocol(),
+      ...openSignIn(config, { stores, operators: management.operators, log }),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
       serveProtocol(

@@ -117,6 +117,9 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/search: search, nothing -> 200 SearchAnswer",
     "get /admin/v1/webhooks/deliveries: listDeliveries, nothing -> 200 ListDeliveriesAnswer",
     "post /admin/v1/webhooks/retry: retryDelivery, RetryDeliveryBody -> 200 RetryDeliveryAnswer",
+    "get /admin/v1/people: listPeople, nothing -> 200 ListPeopleAnswer",
+    "post /admin/v1/people/revoke: revokePerson, RevokePersonBody -> 200 RevokePersonAnswer",
+    "post /admin/v1/people/restore: restorePerson, RestorePersonBody -> 200 RestorePersonAnswer",
     "post /admin/v1/backup: createBackup, CreateBackupBody -> 200 a file",
     "post /admin/v1/database/accept-loss: acceptLoss, AcceptLossBody -> 200 AcceptLossAnswer",
   ]);

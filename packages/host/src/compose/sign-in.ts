@@ -1,0 +1,38 @@
+import { ServiceHttpError } from "turnpike/http";
+import type { OperatorPorts } from "../access/index.ts";
+import { serveProtocol, type ServedProtocol } from "../front/index.ts";
+import { openProvider, providersOf } from "../people/index.ts";
+import { signInProtocol } from "../protocols/sign-in/index.ts";
+import { isLoopback } from "../shared/index.ts";
+import { errorFacts, type Log } from "../telemetry/index.ts";
+import type { Config } from "./config.ts";
+import type { Stores } from "./stores.ts";
+
+/** The way in with identity providers; nothing where none is configured. */
+export function openSignIn(
+  { signIn, publicUrl }: Pick<Config, "signIn" | "publicUrl">,
+  { stores, operators, log }: { stores: Stores; operators: OperatorPorts; log: Log },
+): ServedProtocol[] {
+  const providers = providersOf(signIn).map((config) => openProvider(config));
+  if (providers.length === 0) return [];
+  const services = {
+    providers,
+    people: stores.people,
+    isDeleted: stores.tenants.isDeleted,
+    ownOrigin: ownOriginOf(operators.originOf, publicUrl),
+    ports: operators,
+    onRefused: (refusal: { provider: string; requestId: string }, error: unknown) =>
+      log.warn({ ...refusal, ...errorFacts(error) }, "nobody was signed in"),
+  };
+  return [serveProtocol(signInProtocol(services))];
+}
+
+/** Without a public URL a host is on loopback, and has the names of that alone. */
+function ownOriginOf(originOf: OperatorPorts["originOf"], publicUrl: string | undefined): OperatorPorts["originOf"] {
+  if (publicUrl !== undefined) return originOf;
+  return (headers) => {
+    const origin = originOf(headers);
+    if (isLoopback(new URL(origin).hostname)) return origin;
+    throw new ServiceHttpError(400, "invalid_request", "host: expected a name of this machine, such as localhost.");
+  };
+}

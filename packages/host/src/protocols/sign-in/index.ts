@@ -1,0 +1,1 @@
+export { signInProtocol, type SignInServices } from "./sign-in-protocol.ts";

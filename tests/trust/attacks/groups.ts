@@ -1,3 +1,4 @@
+import { acts } from "./acts.ts";
 import { approvals } from "./approvals.ts";
 import type { Group } from "./attack.ts";
 import { audit } from "./audit.ts";
@@ -34,6 +35,7 @@ export const groups: readonly Group[] = [
   delegation,
   constraints,
   replay,
+  acts,
   approvals,
   turns,
   mcpAttacks,

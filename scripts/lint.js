@@ -17,8 +17,10 @@ const steps = [
   ["tools", "node scripts/install-checks.js"],
   ["package turnpike", `${tools}/publint --strict packages/turnpike`],
   ["package turnpike-host", `${tools}/publint --strict packages/host`],
+  ["package turnpike-agents", `${tools}/publint --strict packages/agents`],
   ["published types", `${tools}/attw --pack packages/turnpike --profile esm-only`],
   ["published types of the host", `${tools}/attw --pack packages/host --profile esm-only`],
+  ["published types of the agents", `${tools}/attw --pack packages/agents --profile esm-only`],
   [
     "api description",
     "node scripts/openapi.js && npx redocly lint .build/openapi.json --config checks/lint/redocly.yaml",

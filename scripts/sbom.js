@@ -1,4 +1,4 @@
-// Writes what is shipped as a CycloneDX document, `.build/sbom.cdx.json`, and prints the licences in it. Shipped are the two
+// Writes what is shipped as a CycloneDX document, `.build/sbom.cdx.json`, and prints the licences in it. Shipped are the three
 // packages, what they need at run time, and what the console's bundle contains, in the versions of the lock file.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ const folder = join(root, ".build/sbom/turnpike-as-shipped");
 const shipped = [
   ["turnpike", "packages/turnpike"],
   ["turnpike-host", "packages/host"],
+  ["turnpike-agents", "packages/agents"],
 ];
 
 const read = (file) => JSON.parse(readFileSync(join(root, file), "utf8"));

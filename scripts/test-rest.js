@@ -12,7 +12,7 @@ const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
 
 const databases = ["databases", "vitest run --project protocols --project postgres --project faults"];
 const last = ["tests", "vitest run --project e2e"];
-const checks = ["runtimes", "interop", "oracles", "examples", "generators", "browser", "nodes"].map(
+const checks = ["runtimes", "interop", "oracles", "examples", "agents", "generators", "browser", "nodes"].map(
   (name) => `test:${name}`,
 );
 

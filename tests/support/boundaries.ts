@@ -15,6 +15,7 @@ const arrows = new Map<string, readonly string[]>([
   ["testing", ["internal", "contracts", "kernel", "runtime", "http", "client"]],
   ["host", ["contracts", "kernel", "runtime", "http", "client", "testing"]],
   ["console", ["contracts", "client"]],
+  ["agents", ["contracts", "client"]],
 ]);
 
 /**

@@ -1,0 +1,2 @@
+export type { GovernOptions, Needs } from "../core/index.ts";
+export { govern } from "./govern.ts";

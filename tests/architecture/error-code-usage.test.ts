@@ -31,6 +31,12 @@ const notCodes = {
   permit_on_first_permit: "a semantic of AuthZEN",
   invalid_usage: "a code of the command line, which no host answers with",
   invalid_config: "a code of the command line, which no host answers with",
+  effect_failed: "a code of callers, for an effect of theirs that threw",
+  hook_event_name: "a field of a coding agent's hook",
+  turn_id: "a field of a coding agent's hook",
+  is_interrupt: "a field of a coding agent's hook",
+  file_path: "an argument of a coding agent's tool",
+  notebook_path: "an argument of a coding agent's tool",
 };
 
 /** Codes that nothing produces yet. A room that arrives takes its codes away. */

@@ -188,6 +188,8 @@ describe("what is no hook about a tool cannot be decided", () => {
     ["a hook with a name of every object", { ...push, hook_event_name: "constructor" }],
     ["a hook without a session", { ...push, session_id: undefined }],
     ["a session that is no id", { ...push, session_id: " " }],
+    ["a call whose id no URL can name", { ...push, tool_use_id: ".." }],
+    ["a call whose id is half a character", { ...push, tool_use_id: "a\uD800" }],
     ["a session that is too long", { ...push, session_id: "x".repeat(257) }],
     ["a call without an id", { ...push, tool_use_id: undefined }],
     ["a call whose id is no text", { ...push, tool_use_id: 7 }],

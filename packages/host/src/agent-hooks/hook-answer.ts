@@ -1,4 +1,5 @@
 import type { JsonObject } from "turnpike/contracts";
+import type { Undecided } from "./need.ts";
 import type { Hook } from "./read-hook.ts";
 
 /** What is said to an agent about a tool that it wants to run. */
@@ -26,6 +27,14 @@ export function hookAnswer(
     permissionDecision: verdict.kind,
     ...(reason !== undefined && { permissionDecisionReason: reason }),
   });
+}
+
+/** A denial of whatever was sent, in words that Claude Code understands at any of its hooks when it is not known which it was. */
+export function refuseHook(hook: Hook | Undecided, why: string): HookAnswer {
+  const reason = `Turnpike: It was denied because ${why}`;
+  if (hook.kind === "after") return hookWarning(`Turnpike was not told that the tool ran: ${why}`);
+  if (hook.kind !== "undecided") return hookAnswer(hook, { kind: "deny", reason });
+  return { decision: "block", reason, continue: false, stopReason: reason };
 }
 
 /** A warning for the person at the terminal. The tool has run. */

@@ -46,7 +46,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** As the contract has it. */
+/** An id of the contract that a URL can name. */
 function isIdentifier(value: unknown): value is string {
-  return typeof value === "string" && value.length <= 256 && /\S/u.test(value);
+  return typeof value === "string" && value.length <= 256 && /\S/u.test(value) && !/^\.\.?$|\p{Cs}/u.test(value);
 }

@@ -26,10 +26,11 @@ export interface HookGateOptions {
  * lets a tool run.
  */
 export function openHookGate({ url, token, wait, signal }: HookGateOptions): HookGate {
-  const post = async (path: string, body: object): Promise<HookActState> => {
+  const post = async (path: string, body: { traceId?: string | undefined }): Promise<HookActState> => {
     const headers = {
       "content-type": "application/json",
       authorization: `Bearer ${token}`,
+      "x-trace-id": encodeURIComponent(body.traceId ?? ""),
       ...(wait > 0 && { prefer: `wait=${wait}` }),
     };
     let response: Response;

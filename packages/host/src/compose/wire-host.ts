@@ -26,6 +26,7 @@ import { errorFacts, type Log, type Metrics, type Tracing } from "../telemetry/i
 import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { createNotices, createSender, escalationLink, openOutbox, type Webhook } from "../webhooks/index.ts";
 import { consoleProtocol } from "../protocols/console/index.ts";
+import { hooksProtocol } from "../protocols/hooks/index.ts";
 import { createListening, mcpProtocol } from "../protocols/mcp/index.ts";
 import { openPages, whoamiProtocol } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
@@ -261,6 +262,7 @@ export async function wireHost(
       ...openSignIn(config, { stores, operators: management.operators, log }),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
+      serveProtocol(hooksProtocol({ api, resolveContext, clock })),
       serveProtocol(
         mcpProtocol({
           api,

@@ -41,6 +41,7 @@ export const hostTags = {
   Host: "The host itself: whether it is ready, what it offers, and how to get in.",
   AuthZEN: "The OpenID AuthZEN Authorization API 1.0, for enforcement points.",
   MCP: "The Model Context Protocol, over streamable HTTP.",
+  Hooks: "The hooks of coding agents, which ask before they run a tool.",
 } as const;
 
 const SubjectSchema = z.object({ type: z.enum(["human", "agent", "group", "service"]), id: IdentifierSchema });
@@ -63,6 +64,22 @@ const EvaluationRequestSchema = z.object({
   action: EvaluatedActionSchema,
   resource: EvaluatedResourceSchema,
   context: EvaluationContextSchema.optional(),
+});
+const ClaudeCodeHookSchema = z.object({
+  hook_event_name: z.enum(["PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"]),
+  session_id: IdentifierSchema.meta({ description: "the trace of the act" }),
+  tool_use_id: IdentifierSchema.optional().meta({ description: "the id of the act; a permission request has none" }),
+  tool_name: IdentifierSchema,
+  tool_input: z.record(z.string(), z.unknown()),
+  cwd: z.string().optional().meta({ description: "the folder from which relative paths lead" }),
+});
+const ClaudeCodeAnswerSchema = z.object({
+  hookSpecificOutput: z.record(z.string(), z.unknown()).optional(),
+  systemMessage: z.string().optional(),
+  decision: z.literal("block").optional(),
+  reason: z.string().optional(),
+  continue: z.literal(false).optional(),
+  stopReason: z.string().optional(),
 });
 const PartialEvaluationSchema = z.object({
   subject: SubjectSchema.partial().optional(),
@@ -139,6 +156,8 @@ export const hostShapes: Readonly<Record<string, z.ZodType>> = {
   ReadinessSchema,
   WhoamiSchema,
   ApiDescriptionSchema,
+  ClaudeCodeHookSchema,
+  ClaudeCodeAnswerSchema,
   McpMessageSchema,
   McpRefusalSchema,
 };
@@ -275,6 +294,30 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
       200: { description: "The decisions, in the order of the evaluations.", schema: EvaluationsAnswerSchema },
     },
     errors: evaluationErrors,
+  },
+  answerClaudeCodeHook: {
+    method: "POST",
+    path: "/hooks/v1/claude-code",
+    tag: "Hooks",
+    summary: "Answer a hook of Claude Code",
+    description:
+      "Decides about a tool that Claude Code wants to run, or takes the report that it ran. The answer is 200 also when the tool is denied, because the caller is not admitted for example: Claude Code runs the tool after any other.",
+    access: "context",
+    request: ClaudeCodeHookSchema,
+    examples: {
+      command: {
+        summary: "It wants to run a command.",
+        value: {
+          hook_event_name: "PreToolUse",
+          session_id: "session-1",
+          tool_use_id: "call-1",
+          tool_name: "Bash",
+          tool_input: { command: "git status" },
+          cwd: "/work",
+        },
+      },
+    },
+    answers: { 200: { description: "What Claude Code does.", schema: ClaudeCodeAnswerSchema } },
   },
   sendMcpMessage: {
     method: "POST",

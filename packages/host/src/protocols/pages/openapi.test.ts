@@ -6,6 +6,7 @@ import { adminRoutes, type AdminRoute } from "../../admin-contract/index.ts";
 import { adminProtocol } from "../admin/admin-protocol.ts";
 import { authzenProtocol } from "../authzen/authzen-protocol.ts";
 import { readEvaluation, readEvaluations } from "../authzen/evaluation-request.ts";
+import { hooksProtocol } from "../hooks/hooks-protocol.ts";
 import { mcpProtocol } from "../mcp/mcp-protocol.ts";
 import { serviceProtocol } from "../service/service-protocol.ts";
 import { metricsPage, openPages } from "./pages.ts";
@@ -329,6 +330,7 @@ test("everything that the host's protocols answer is described, and nothing else
     adminProtocol({ stores: {}, trials: {} } as never, {} as never, [metricsPage({} as never)]),
     authzenProtocol(options),
     whoamiProtocol(options),
+    hooksProtocol(options),
     mcpProtocol(options),
     serviceProtocol(withActs, {} as never, { pages: openPages({} as never), journal: {} as never }),
   ];

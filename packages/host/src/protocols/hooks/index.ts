@@ -1,0 +1,1 @@
+export { hooksProtocol } from "./hooks-protocol.ts";

@@ -30,6 +30,7 @@ const groups = {
     "docs/guide/webhooks.md": "Webhooks",
     "docs/guide/mcp.md": "MCP",
     "docs/guide/coding-agents.md": "Claude Code and Codex",
+    "docs/guide/python.md": "Python",
     "docs/guide/models.md": "Models",
     "docs/guide/authzen.md": "AuthZEN",
     "docs/guide/command.md": "The command",

@@ -29,7 +29,7 @@ const commands = [
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
-  ..."create derive list revoke export apply import".split(" ").map((verb) => `grant ${verb}`),
+  ..."create derive list revoke export suggest apply import".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call try".split(" ").map((verb) => `tools ${verb}`),
   ..."list show approve deny withdraw".split(" ").map((verb) => `escalation ${verb}`),

@@ -109,3 +109,25 @@ test("a trial lets everything run, and takes nothing", async () => {
   });
   expect(await stateOf("call-8")).toMatchObject({ error: { code: "not_found" } });
 });
+
+test("what trials lacked is suggested as grants, and is granted when they are applied", () => {
+  hook(wants("call-9", "Bash", { command: "git fetch && git diff" }), ["--shadow"]);
+  const operator = (...args: string[]) =>
+    spawnSync(process.execPath, [turnpike, "grant", ...args], {
+      cwd: host.folder,
+      env: { TURNPIKE_URL: host.url, TURNPIKE_ADMIN_TOKEN: host.operatorToken() },
+      encoding: "utf8",
+    });
+  const suggest = ["suggest", "--from-shadow", "--tenant", "acme", "--out", "acme.json"];
+  expect(operator(...suggest)).toMatchObject({
+    status: 0,
+    stdout: "Wrote 3 grants of acme and 1 suggested to acme.json.\n",
+  });
+  expect(hook(wants("call-10", "Bash", { command: "git fetch" }))).toEqual(decided("deny", "no_matching_grant"));
+  expect(operator("apply", "-f", "acme.json", "--yes").status).toBe(0);
+  expect(hook(wants("call-11", "Bash", { command: "git fetch" }))).toEqual(decided("allow"));
+  expect(operator(...suggest)).toMatchObject({
+    status: 0,
+    stdout: "Wrote 4 grants of acme and 0 suggested to acme.json.\n",
+  });
+});

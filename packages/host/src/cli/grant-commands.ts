@@ -37,7 +37,7 @@ interface ListFlags extends OperatorFlags, PageFlags {
   resource?: string;
 }
 
-/** `grant create | derive | list | show | revoke | export | apply | import`. */
+/** `grant create | derive | list | show | revoke | export | suggest | apply | import`. */
 export function addGrantCommands(program: Command, show: Show): void {
   const grants = program
     .command("grant")

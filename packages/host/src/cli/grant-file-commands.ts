@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
+import type { AuditEvent } from "turnpike/contracts";
 import { ConfigError, programName } from "../shared/index.ts";
 import { constraintsText, grantText, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../admin-contract/index.ts";
@@ -11,6 +12,7 @@ import { activeStates, differenceOf, type GrantDifference, type GrantDraft } fro
 import { maxGrants, readGrantFile, toFileGrant, writeGrantFile, type GrantFile } from "./grant-file.ts";
 import { decisionsText, descendantLines } from "./grant-preview.ts";
 import { withProgress, type Report } from "./progress.ts";
+import { suggestedGrants } from "./suggested-grants.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";
 
 interface ApplyFlags extends OperatorFlags {
@@ -26,7 +28,7 @@ type Applied = AdminOutput<"applyGrants">;
 /** How many grants one request issues, and revokes; and how many bytes of grants it may hold. */
 const [issuedAtOnce, revokedAtOnce, bytesAtOnce] = [1000, 10_000, 900_000];
 
-/** `grant export | apply | import`. */
+/** `grant export | suggest | apply | import`. */
 export function addGrantFileCommands(grants: Command, show: Show): void {
   asOperator(
     grants.command("export"),
@@ -46,6 +48,15 @@ export function addGrantFileCommands(grants: Command, show: Show): void {
       const count = file.grants.length;
       show(flags, { file: out, tenant, grants: count }, `Wrote ${counted(count)} of ${oneLine(tenant)} to ${out}.`);
     });
+  asOperator(
+    grants.command("suggest"),
+    "Write the active grants of a tenant, and those that its shadowed acts lacked, as a file to review and apply.",
+    "turnpike grant suggest --from-shadow --tenant acme --out acme-grants.json",
+  )
+    .requiredOption("--from-shadow", "from acts that were only shadowed, which the audit log has")
+    .requiredOption("--tenant <id>", "the tenant they are good in")
+    .option("-o, --out <file>", "the file, which is replaced when it is there; standard output unless given")
+    .action(async (flags: OperatorFlags & { tenant: string; out?: string }) => suggestFile(flags, show));
   applying(
     asOperator(
       grants.command("apply"),
@@ -94,6 +105,34 @@ async function applyFile(flags: ApplyFlags, verb: "apply" | "import", show: Show
   else if (isAgreed) show(flags, facts, doneText(difference));
   if (!isSame && !isDry && !isAgreed)
     throw new Error("Nothing was changed. With --yes it is done without asking, with --dry-run it is only shown.");
+}
+
+async function suggestFile(flags: OperatorFlags & { tenant: string; out?: string }, show: Show): Promise<void> {
+  const { tenant, out } = flags;
+  const entries = await withProgress("Reading grants", (report) => readGrants(flags, tenant, report), flags);
+  const events = await withProgress("Reading acts", (report) => readShadowed(flags, tenant, report), flags);
+  const active = exportedOf(entries).map(toFileGrant);
+  const { grants, without } = suggestedGrants(events, active, () => freshId("grant"));
+  const text = writeGrantFile({ tenant, grants: [...active, ...grants] });
+  for (const act of without) process.stderr.write(`${oneLine(`Nothing is suggested for ${act}.`)}\n`);
+  if (out === undefined) return void process.stdout.write(text);
+  writeFile(out, text);
+  const facts = { file: out, tenant, grants: active.length, suggested: grants.length };
+  show(flags, facts, `Wrote ${counted(active.length)} of ${oneLine(tenant)} and ${grants.length} suggested to ${out}.`);
+}
+
+/** The decisions about acts that were only shadowed, page by page. */
+async function readShadowed(flags: OperatorFlags, namespaceId: string, report: Report): Promise<AuditEvent[]> {
+  const found: AuditEvent[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { namespaceId, outcome: "shadow", limit: 500, cursor };
+    const page = await requestList(flags, "listAudit", "events", query);
+    found.push(...page.events.map(({ event }) => event));
+    report(`${found.length} acts`);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return found;
 }
 
 /** All grants of a tenant with their states, page by page. */

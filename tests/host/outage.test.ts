@@ -133,8 +133,8 @@ describe("a PostgreSQL with time limits of its own", () => {
     // A refusal is a code and a sentence. What was done is whatever was asked for.
     const wrong = answers.filter(({ status, body, text }) => {
       const { code, message = "" } = (body as { error?: { code?: string; message?: string } }).error ?? {};
-      // Whether a turn has begun could not be read: its caller is told that its effect may have happened.
-      const isUnrecorded = status === 409 && code === "replay_interrupted";
+      // How a turn ends could not be read: its caller is told to ask again. What could not be recorded may have happened.
+      const isUnrecorded = status === 409 && (code === "replay_interrupted" || code === "replay_pending");
       const isRefused = status === 503 || isUnrecorded;
       return (
         text.includes("internal_error") ||

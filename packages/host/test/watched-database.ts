@@ -25,7 +25,7 @@ interface Watch {
 }
 
 /** The same database, with every statement shown to a watch first and afterwards. */
-function watched(database: Database, watch: Watch): Database {
+export function watched(database: Database, watch: Watch): Database {
   const isPostgres = database.kind === "postgres";
   const dialect: Dialect = {
     createAdapter: () => (isPostgres ? new PostgresAdapter() : new SqliteAdapter()),

@@ -1,6 +1,13 @@
 export { createActStore, type HostActStore } from "./act-store.ts";
 export { alternativesOf, ClaimTakenError, createDecisionLedger, recordEvent } from "./call-claim.ts";
-export { fencedMessage, interruptedReplay, protectFromReplay, replayErrors, turnFingerprint } from "./replay-api.ts";
+export {
+  fencedMessage,
+  interruptedReplay,
+  pendingReplay,
+  protectFromReplay,
+  replayErrors,
+  turnFingerprint,
+} from "./replay-api.ts";
 export { createReplayStore, type ReplayStore } from "./replay-store.ts";
 export { createLossStore, type LossStore } from "./loss-store.ts";
 export { refuseOnLoss } from "./refuse-on-loss.ts";

@@ -177,12 +177,15 @@ export function interruptedReplay(message: string): ServiceHttpError {
   return new ServiceHttpError(409, "replay_interrupted", message);
 }
 
+/** The error for a request whose result will be known later. */
+export function pendingReplay(message: string): ServiceHttpError {
+  return new ServiceHttpError(409, "replay_pending", message, { headers: { "retry-after": "1" } });
+}
+
 function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): ServiceHttpError {
   switch (kind) {
     case "running":
-      return new ServiceHttpError(409, "replay_pending", "The same request is still running.", {
-        headers: { "retry-after": "1" },
-      });
+      return pendingReplay("The same request is still running.");
     case "interrupted":
       return interruptedReplay("The same request ended without a recorded result; its effect may have happened.");
     case "conflict":

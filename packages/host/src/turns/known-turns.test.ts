@@ -4,6 +4,7 @@ import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import { KnownTurnError, type KnownTurn } from "turnpike/runtime";
 import { countingApi, turn } from "../../test/counting-api.ts";
 import { context, now } from "../../test/records.ts";
+import type { Telling } from "./journal/journal-store.ts";
 import { answerKnownTurns } from "./known-turns.ts";
 
 const state: TurnState = {
@@ -20,7 +21,7 @@ const state: TurnState = {
 const running: KnownTurn = { state, isAsync: true, isSame: true };
 
 /** An api whose turns begin when they are told to, and a journal that knows those that have begun. */
-function controlled(mayTell = true) {
+function controlled(mayTell: Telling = "result") {
   const begun = new Set<string>();
   const waiting: { begin(): void; refuse(error: Error): void; end(): void }[] = [];
   const { api, effects } = countingApi();
@@ -114,13 +115,26 @@ test("a start that finds no slot, because another host has begun the turn, is to
   await expect(second).rejects.toMatchObject({ status: 503 });
 });
 
-test("the caller of a turn whose end another host has stored is told that it is interrupted", async () => {
-  const { start, waiting } = controlled(false);
+test.each([
+  {
+    name: "whose end another host has stored is told that it is interrupted",
+    mayTell: "interrupted",
+    code: "replay_interrupted",
+    message: /^The host could not be seen by others while it worked/,
+  },
+  {
+    name: "whose journal does not answer is told to ask again with the same id, because the turn may go on",
+    mayTell: "pending",
+    code: "replay_pending",
+    message: /it is not known how the turn ends\. Ask again with the same id\.$/,
+  },
+] as const)("the caller of a turn $name", async ({ mayTell, code, message }) => {
+  const { start, waiting } = controlled(mayTell);
   const first = start();
   await expect.poll(() => waiting.length).toBe(1);
   waiting[0]?.begin();
   waiting[0]?.end();
-  await expect(first).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
+  await expect(first).rejects.toMatchObject({ status: 409, code, message: expect.stringMatching(message) as string });
   const going = start("id-2", { isAsync: true });
   await expect.poll(() => waiting.length).toBe(2);
   waiting[1]?.end();

@@ -1,10 +1,14 @@
 import { principalKey, type TurnResult, type TurnState } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { KnownTurnError } from "turnpike/runtime";
-import { fencedMessage, interruptedReplay } from "../ledger/index.ts";
+import { fencedMessage, interruptedReplay, pendingReplay } from "../ledger/index.ts";
 import { createKeyedSemaphore } from "../shared/index.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
 import { isOverloaded } from "./turn-limit.ts";
+
+/** With another id it could happen twice: the turn goes on. */
+const unreadMessage =
+  "The journal of the turn did not answer, so it is not known how the turn ends. Ask again with the same id.";
 
 /**
  * The same api, which begins no turn whose id is taken. It belongs above the limits of turns: a repeated request needs no slot.
@@ -43,10 +47,16 @@ export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore
       const key = JSON.stringify([namespaceId, principalKey(actor), request.executionId]);
       const { result } = await starts.run(key, () => start(context, request, call), call?.signal);
       const ended = await result;
+      if (call?.isAsync === true) return ended;
       // INVARIANT: no caller is told a result that is not the one that is replayed.
-      if (call?.isAsync !== true && !(await journal.mayTell(context, request, ended)))
-        throw interruptedReplay(fencedMessage);
-      return ended;
+      switch (await journal.mayTell(context, request, ended)) {
+        case "result":
+          return ended;
+        case "interrupted":
+          throw interruptedReplay(fencedMessage);
+        case "pending":
+          throw pendingReplay(unreadMessage);
+      }
     },
   };
 }

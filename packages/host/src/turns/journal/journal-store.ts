@@ -28,6 +28,12 @@ import type { EscalationAnswer } from "./escalation-answer.ts";
 import { listOpenTurns, type OpenTurnsPage, type StartingCredential } from "./turns-of-credential.ts";
 import { createTurnWaking } from "./wake-turns.ts";
 
+/**
+ * What the caller of a synchronous turn may be told: its result; that it is not known what came of it, because another host has ended the
+ * turn, or may have, when it held this one for dead; or that it has not ended, as far as can be read, and ends as its journal says.
+ */
+export type Telling = "result" | "interrupted" | "pending";
+
 /** Which turns operators list. */
 interface OperatorTurnFilter {
   /** Of one tenant. */
@@ -50,10 +56,10 @@ export interface TurnJournalStore extends TurnJournal, TurnCounts {
   /** What is known under the id of a turn that is about to begin; undefined when the id is free. */
   known(context: AccessContext, request: TurnRequest): Promise<KnownTurn | undefined>;
   /**
-   * Waits until the result of a synchronous turn may be told: false when another host has ended the turn, or may have, because it held this
-   * one for dead. Where a host has the database for itself, it may be told at once.
+   * Waits until it is known whether the result of a synchronous turn may be told. Where a host has the database for itself, it may be told
+   * at once.
    */
-  mayTell(context: AccessContext, request: TurnRequest, result: TurnResult): Promise<boolean>;
+  mayTell(context: AccessContext, request: TurnRequest, result: TurnResult): Promise<Telling>;
   /** The writer of the next run of a turn, unless a living host runs it, it waits, or it has ended. */
   take(id: TurnId): Promise<LedgerRunWriter | undefined>;
   /** Up to `limit` turns that should run and that no host runs. It has to be called often, because it detects dead hosts. */
@@ -221,7 +227,7 @@ export function createTurnJournal(
       return knownTurn(row, turnFingerprint(context, request));
     },
     async mayTell({ namespaceId, actor }, { executionId }, result) {
-      if (!database.isShared) return true;
+      if (!database.isShared) return "result";
       const unstored = [...writers.values()].find(
         (writer) =>
           writer !== undefined &&
@@ -231,13 +237,16 @@ export function createTurnJournal(
           samePrincipal(writer.turn.context.actor, actor),
       );
       if (unstored !== undefined)
-        return (await retryQueue.written(unstored.id, database.isPresent)) && !fenced.has(unstored);
-      if (!isUnwritten(result)) return true;
+        return (await retryQueue.written(unstored.id, database.isPresent)) && !fenced.has(unstored)
+          ? "result"
+          : "interrupted";
+      if (!isUnwritten(result)) return "result";
       // The run could not write any more, so the turn ends in another way, unless this result was stored after all or the turn was refused.
       const row = await reader.byTakenKey({ namespaceId, actor, executionId }).catch(() => null);
-      if (row === null) return false;
-      if (row === undefined || row.is_refused === 1) return true;
-      return row.result !== null && isUnwritten(JSON.parse(row.result) as TurnResult);
+      if (row === null) return "pending";
+      if (row === undefined || row.is_refused === 1) return "result";
+      if (row.result === null) return "pending";
+      return isUnwritten(JSON.parse(row.result) as TurnResult) ? "result" : "interrupted";
     },
     async find(key) {
       const row = await reader.byKey(key);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { TurnResult } from "turnpike/contracts";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
 import { beginTurn, endedEntry, openJournal, progress, turnToBegin } from "../../../test/turn-journals.ts";
-import { failingAt } from "../../../test/watched-database.ts";
+import { failingAt, watched } from "../../../test/watched-database.ts";
 import type { Database } from "../../storage/index.ts";
 
 const done = { status: "succeeded" } as TurnResult;
@@ -25,7 +25,7 @@ describe.each(databaseKinds)("the result of a synchronous turn on %s", (kind) =>
   test("may be told when it is stored", async () => {
     const { mayTell, end } = await startOn(await open(), () => true);
     await end();
-    expect(await mayTell(done)).toBe(true);
+    expect(await mayTell(done)).toBe("result");
   });
 
   for (const when of ["before", "after"] as const)
@@ -33,7 +33,7 @@ describe.each(databaseKinds)("the result of a synchronous turn on %s", (kind) =>
       const shared = await open();
       const { journal, writer, mayTell, end } = await startOn(failingAt(shared, 2, when, { of: "commit" }), () => true);
       await expect(end()).rejects.toThrow("injected");
-      expect(await mayTell(done)).toBe(true);
+      expect(await mayTell(done)).toBe("result");
       await journal.close();
       const row = shared.db.selectFrom("turns").select("status").where("id", "=", writer.id);
       expect(await row.executeTakeFirst()).toEqual({ status: "succeeded" });
@@ -43,7 +43,7 @@ describe.each(databaseKinds)("the result of a synchronous turn on %s", (kind) =>
     const failing = failingAt(await open(), 2, "before", { of: "commit" });
     const { journal, mayTell, end } = await startOn(failing, () => false);
     await expect(end()).rejects.toThrow("injected");
-    expect(await mayTell(done)).toBe(isAlone);
+    expect(await mayTell(done)).toBe(isAlone ? "result" : "interrupted");
     await journal.close();
   });
 
@@ -57,15 +57,33 @@ describe.each(databaseKinds)("the result of a synchronous turn on %s", (kind) =>
     const others = { ...shared, strand: shared.strand, hostId: shared.hostId + 1000 };
     const other = openJournal({ ...others, isAlive: () => Promise.resolve(false) });
     expect(await other.take(writer.id)).toMatchObject({ run: 2 });
-    expect(await mayTell(done)).toBe(isAlone);
+    expect(await mayTell(done)).toBe(isAlone ? "result" : "interrupted");
     await journal.close();
   });
 
   test("that its journal was lost is told when it is how the turn ended, and not when it is stored nowhere", async () => {
     const running = await startOn(await open(), () => true);
-    expect(await running.mayTell(lost)).toBe(isAlone);
+    expect(await running.mayTell(lost)).toBe(isAlone ? "result" : "pending");
     const ended = await startOn(await open(), () => true);
     await ended.end({ status: "failed", error: { code: "audit_unavailable", message: "Lost.", retryable: false } });
-    expect(await ended.mayTell(lost)).toBe(true);
+    expect(await ended.mayTell(lost)).toBe("result");
+  });
+
+  test("that its journal was lost is not told of a turn that cannot be read, which may go on", async () => {
+    let isAway = false;
+    const shared = await open();
+    const { mayTell, end } = await startOn(
+      watched(shared, {
+        before: () => {
+          if (isAway) throw new Error("away");
+        },
+      }),
+      () => true,
+    );
+    await end();
+    isAway = true;
+    expect(await mayTell(lost)).toBe(isAlone ? "result" : "pending");
+    isAway = false;
+    expect(await mayTell(lost)).toBe(isAlone ? "result" : "interrupted");
   });
 });

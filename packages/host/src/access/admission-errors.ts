@@ -1,6 +1,6 @@
 /**
- * The codes with which a sender may be refused before the request is read, by what has to be known of the sender: a
- * credential that is valid, the context that it acts in, or that it is an operator's. The API description has these lists.
+ * The codes that may refuse a sender before the request is read, by what the route requires of the sender: a valid
+ * credential, a context to act in, or an operator. The API description has these lists.
  */
 export const admissionErrors = {
   credential: ["unauthenticated", "rate_limited", "authority_unavailable"],

@@ -74,9 +74,9 @@ export interface CredentialStore {
     at: string,
     also?: InTransaction,
   ): Promise<"revoked" | "revoked before" | "last admin">;
-  /** Gives a credential another token, at once: the one before is no longer valid. Undefined for one that is not valid. */
+  /** Gives a credential another token; the one before is invalid at once. Undefined for a credential that is not valid. */
   rotate(id: string, now: Date): Promise<string | undefined>;
-  /** Writes when credentials were last used, as far as that was noted since the last time. */
+  /** Stores when credentials were last used, from the uses noted since the last write. */
   writeUses(): Promise<void>;
 }
 

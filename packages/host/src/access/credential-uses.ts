@@ -4,7 +4,7 @@ import type { Database } from "../storage/index.ts";
 export interface CredentialUses {
   /** Notes a use in memory: no call waits for it. */
   note(id: string, now: Date): void;
-  /** Writes what was noted since the last time, to the minute. What cannot be written is noted still. */
+  /** Stores the uses noted since the last write, to the minute. A use that could not be stored stays noted for the next write. */
   write(): Promise<void>;
 }
 

@@ -34,7 +34,7 @@ const maxCached = 10_000;
 
 const foreignPrefix = "jwt:";
 
-/** Whether a credential is an identity provider's token, of which this host stores nothing. */
+/** Whether a credential is an identity provider's token, which this host does not store. */
 export function isForeign({ id }: Pick<Credential, "id">): boolean {
   return id.startsWith(foreignPrefix);
 }

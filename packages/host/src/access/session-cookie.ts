@@ -28,7 +28,7 @@ export function setCookie(origin: string, value: string, seconds: number, kind: 
   return `${cookieName(origin, kind)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** The value of the session's cookie; undefined without one. Throws 400 for two, of which one is foreign. */
+/** The value of the session's cookie; undefined without one. Throws 400 for two, because one of them is foreign. */
 export function readCookie(headers: RequestHeaders, origin: string, kind: SessionKind = "console"): string | undefined {
   return cookieOf(headers, cookieName(origin, kind));
 }

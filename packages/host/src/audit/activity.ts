@@ -19,7 +19,7 @@ interface Minute {
   reasons: Map<string, number>;
 }
 
-/** What was counted before: the minutes until `until`, of which those from `from` on are complete. */
+/** The counts so far. They reach to `until`, and the minutes from `from` on are complete. */
 interface Known {
   from: number;
   until: number;
@@ -77,7 +77,7 @@ interface Counted {
   count: number | string;
 }
 
-/** Counts the newest rows of a time; `from` is the first minute of which all rows were counted, if some were not. */
+/** Counts the newest rows of a time. When some rows were not counted, `from` is the first minute that was counted whole. */
 async function countMinutes(
   { kind, reporting }: Pick<Database, "kind" | "reporting">,
   namespaceId: string,

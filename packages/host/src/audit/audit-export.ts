@@ -166,7 +166,7 @@ function readRows({ db, namespaceId }: ExportSource, strand: number, behind: num
     .execute();
 }
 
-/** The lines of rows, each of which has to be what belongs behind the one before it. */
+/** The lines of rows. Each row has to continue the chain of the one before it. */
 function follow(
   { namespaceId }: ExportSource,
   rows: readonly Row[],

@@ -152,7 +152,7 @@ function served({ kind, reporting }: Source, namespaceId: string, filter: AuditF
   return rows;
 }
 
-/** The two places that a list is between: SQLite misjudges an index when it is given more bounds than that. */
+/** The two bounds of a list. With more than two, SQLite may choose the wrong index. */
 function boundsOf({ from, until, before, downTo }: AuditFilter): Pick<AuditFilter, "before" | "downTo"> {
   return {
     before: until === undefined || (before && before.at < until) ? before : startOf(until),

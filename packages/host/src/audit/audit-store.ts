@@ -22,7 +22,7 @@ import type { Database } from "../storage/index.ts";
 
 /** The audit log: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
-  /** Where the chains of a tenant begin, by what was signed with the key. */
+  /** Where the chains of a tenant begin, as signed with the key. */
   readAnchors(namespaceId: string, key: VerifyingKey): Promise<Anchors>;
   /** Follows the chains of a tenant: how far they are whole, and which row is the first that was changed or removed. */
   verify(namespaceId: string, part?: AuditPart): Promise<AuditVerdict>;

@@ -78,7 +78,7 @@ export async function copyLines(
   }
 }
 
-/** Appends lines at the end of what was read; what is behind it is cut first. Returns when they are on the disk. */
+/** Cuts the file at the end of what was read, and appends lines there. Returns when they are on the disk. */
 export async function appendLines(file: string, { offset }: Place, lines: readonly string[]): Promise<void> {
   const handle = await open(file, "a", 0o600);
   try {

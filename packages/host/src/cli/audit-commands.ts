@@ -96,7 +96,7 @@ export function addAuditCommands(program: Command, show: Show): void {
         return show(given, verdict, exportText(verdict));
       }
       const flags = { ...given, tenant: requireTenant(given) };
-      // The file is read first, because it may know a tenant of which the host has nothing left.
+      // The file is read first: it may be about a tenant that the host has removed.
       const ownCopy = flags.checkpoint === undefined ? undefined : await verifyFile(flags, flags.checkpoint);
       if (ownCopy?.broken) throw broken(flags, { isWhole: false, kept: ownCopy }, ownCopy.broken);
       const verifying = `Verifying the audit log of ${oneLine(flags.tenant)}`;

@@ -13,7 +13,7 @@ const ingredients = [
 /** The folder of this package. */
 export const packageUrl: URL = new URL("../../", import.meta.url);
 
-/** When each of them was written; 0 for what is not there. */
+/** When each of them was written; 0 for a missing one. */
 export function ingredientTimes(folder: URL): number[] {
   return ingredients.map((file) => statSync(new URL(file, folder), { throwIfNoEntry: false })?.mtimeMs ?? 0);
 }

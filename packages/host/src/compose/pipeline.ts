@@ -138,7 +138,7 @@ export function runLayers(parts: PipelineParts): Layer[] {
   ];
 }
 
-/** The service inside these layers, of which each sees a call before those behind it. */
+/** The service inside these layers. Each layer sees a call before the layers behind it in the list. */
 export function inLayers(layers: readonly Layer[], service: ServiceApi): ServiceApi {
   return layers.reduceRight((api, layer) => inLayer(layer, api), service);
 }

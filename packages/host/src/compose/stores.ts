@@ -202,7 +202,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   };
 }
 
-/** Of what an escalation rests on, that which ends first. */
+/** The first end among the grant and the credential that an escalation rests on. */
 async function endOfEscalation(
   reader: Parameters<typeof findGrantEnd>[0],
   { namespaceId, credential, grantId }: Basis,

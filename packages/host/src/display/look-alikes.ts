@@ -1,4 +1,4 @@
-/** Alphabets of which a word has one. Scripts that are written together, such as Han and Hiragana, are none of these. */
+/** Alphabets that are not mixed in a word. Scripts that are written together, such as Han and Hiragana, are not among them. */
 const alphabets: readonly (readonly [name: string, letter: RegExp])[] = [
   ["Latin", /\p{Script=Latin}/u],
   ["Cyrillic", /\p{Script=Cyrillic}/u],

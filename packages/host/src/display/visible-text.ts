@@ -6,7 +6,7 @@ export interface VisiblePart {
   isNumber: boolean;
 }
 
-/** A text that shows what it is: nothing beyond ASCII, nothing that looks like the number of a character, no space at its end. */
+/** A text that is what it looks like: ASCII alone, nothing that looks like an escaped character, no space at its end. */
 function isPlain(text: string): boolean {
   return /^[\x20-\x7E]*$/.test(text) && !text.includes("<U+") && !text.endsWith(" ");
 }
@@ -21,7 +21,7 @@ const numberedAlways =
 
 const [mark, firstMark] = [/^\p{M}$/u, "\u0300"];
 
-/** Marks above and below a letter, of which more would cover the lines around it. */
+/** How many marks above and below a letter are shown: more would cover the lines around it. */
 const mostMarks = 4;
 
 /**

@@ -63,7 +63,7 @@ export function approve(
   const isTooLong = terms.expiresAt !== undefined && isLater(terms.expiresAt, after(at, rules.maxPermitMs));
   const most = `${rules.maxPermitMs / 60_000} minutes at most`;
   if (record.approval === undefined) {
-    // Who approves narrows what was requested. A request without an end leaves no end to narrow.
+    // An approval may narrow what was requested. A request without an end has no end that could be narrowed.
     if (isTooLong && record.requestedAuthority?.constraints?.expiresAt === undefined)
       return { kind: "invalid", problem: `it was requested without an end, so it can last for ${most}` };
     const made = approvedGrant(record, { at, ...narrowest });

@@ -56,7 +56,7 @@ type Found =
 export interface AnswerOptions extends ApprovalRules, LastingOptions {
   /** Stores the grant of an approval in the transaction of the answer, and with which credential that was given. */
   issueGrant(transaction: Transaction<Schema>, grant: Grant, madeWith: string): Promise<void>;
-  /** Why what was said with a credential does not count in a tenant; undefined when it does. */
+  /** Why an answer with a credential does not count in a tenant; undefined when it counts. */
   reviewerProblem(
     db: Reader,
     credentialId: string,

@@ -33,13 +33,13 @@ export interface QueueOptions extends ExpiryOptions {
   lifetimeMs: number;
   /** How many escalations of one actor may be open, of either kind. */
   maxOpen: number;
-  /** Told of a new escalation in its transaction; not of a request that joins one that waits. */
+  /** Called with a new escalation, in its transaction; not with a request that joins an escalation that waits. */
   onOpened?(transaction: Transaction<Schema>, record: EscalationRecord): Promise<unknown>;
-  /** Of what an escalation rests on, that which ends first; undefined when nothing of it ends by itself. */
+  /** The first end among what an escalation rests on; undefined when none of it ends by itself. */
   endOf?(reader: Reader, basis: Basis): Promise<EscalationEnd | undefined>;
 }
 
-/** What an escalation would rest on ended before it could be made. */
+/** The grant or the credential that an escalation would rest on ended before the escalation was made. */
 class NothingToAskError extends Error {
   override readonly name = "NothingToAskError";
 }

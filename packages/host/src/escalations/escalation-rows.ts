@@ -56,8 +56,8 @@ export async function writeRecord(transaction: Transaction<Schema>, record: Esca
 }
 
 /**
- * A row that no other transaction changes before this one ends, so that what is written is based on what was read. Answers lock
- * it too, by the row itself.
+ * Reads a row and locks it until this transaction ends, so that what is written is based on what was read. Answers lock the same
+ * row.
  */
 export async function lockRow(
   transaction: Transaction<Schema>,

@@ -103,7 +103,7 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
   };
 }
 
-/** Of an act of a megabyte this takes long: most of what is asked is in the columns. */
+/** Slow when the act is a megabyte, so most readers use the columns instead. */
 function contentOf({ content }: FoundRow): EscalationRecord {
   return JSON.parse(content) as EscalationRecord;
 }

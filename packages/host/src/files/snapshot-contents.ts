@@ -19,7 +19,7 @@ export interface PathCoverage {
   signal: AbortSignal;
 }
 
-/** The outcome of an attempt: a result, or the paths of which it has to know first whether they are covered. */
+/** The outcome of an attempt: a result, or the paths that have to be checked against the grants first. */
 export type Attempt<T> = { kind: "done"; result: T } | { kind: "unknown"; paths: readonly string[] };
 
 /**
@@ -39,7 +39,7 @@ export async function attemptWithin<T>(
   }
 }
 
-/** The paths of which is not known yet whether they are covered. */
+/** The paths that were not checked against the grants yet. */
 function uncheckedPaths(rows: readonly { path: string }[], covered: ReadonlyMap<string, boolean>): string[] {
   return rows.map(({ path }) => path).filter((path) => !covered.has(path));
 }

@@ -40,7 +40,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Who is told of what the front does not see. */
+/** Callbacks for what happens before there is a request that the front could see. */
 export interface ServerReport {
   onRefused: OnRefused;
   tls: TlsReport;

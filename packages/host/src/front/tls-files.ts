@@ -9,7 +9,7 @@ type TlsSettings = NonNullable<FrontSettings["tls"]>;
 /** How often the files are read: a renewed certificate replaces its files, and nothing is restarted. */
 const pollMs = 10_000;
 
-/** What is told of the files of a server that runs. */
+/** Callbacks about the certificate files of a running server. */
 export interface TlsReport {
   /** New files are in force for new connections. */
   onReload(): void;

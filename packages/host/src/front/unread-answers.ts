@@ -7,7 +7,7 @@ export interface Readers {
   isAnswering(socket: Socket): boolean;
   /** How long a socket may be silent while nothing waits to be read. */
   readonly silentMs: number;
-  /** How long a client may read nothing of what it is sent. */
+  /** How long a client may leave its answer unread. */
   readonly unreadMs: number;
 }
 

@@ -43,7 +43,7 @@ export async function findGrant(
   return content === undefined ? undefined : parseForKernel(content);
 }
 
-/** When a grant ends, or the first of those that it was derived from, which one that is, and how; undefined when none does. */
+/** The first end among a grant and those that it was derived from: when, of which grant, and how. Undefined when none ends. */
 export async function findGrantEnd(
   db: Pick<Transaction<Schema>, "selectFrom">,
   namespaceId: string,

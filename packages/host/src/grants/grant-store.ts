@@ -80,7 +80,7 @@ interface GrantFilter {
 }
 
 export interface GrantStoreOptions {
-  /** Told of grants that are revoked in their transaction; closes what was asked under them. */
+  /** Called with revoked grants, in the transaction that revokes them; closes the escalations that rest on them. */
   onRevoked?: (
     transaction: Transaction<Schema>,
     namespaceId: string,
@@ -200,7 +200,7 @@ export function createGrantStore(
 
 /** Grants that were loaded together. */
 interface GrantSet {
-  /** The instant as of which they were read. Before it, grants may have counted that are not in this set. */
+  /** The instant as of which they were read. At an earlier one, grants that are not in this set may have been live. */
   readonly since: number;
   readonly grants: readonly Grant[];
   readonly byContent: ReadonlyMap<string, Grant>;

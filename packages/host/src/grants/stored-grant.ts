@@ -43,7 +43,7 @@ export function parseForKernel(content: string): Grant {
   return isRevoked ? asRevoked(grant) : grant;
 }
 
-/** A revoked grant as the kernel sees it. It ends when it begins, so that it is never live on any clock. */
+/** A revoked grant as the kernel sees it: it ends at the instant at which it begins, so that no clock finds it live. */
 export function asRevoked(grant: Grant): Grant {
   return Object.freeze({ ...grant, revokedAt: grant.issuedAt });
 }

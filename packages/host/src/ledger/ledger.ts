@@ -64,7 +64,7 @@ function assumedBy(submissions: readonly Submission[]): ReadonlySet<number> {
   return assumed;
 }
 
-/** The error for what a run submitted after a write that failed: nothing of it was written. */
+/** Refuses what a run submits after a failed write of its own. Nothing of it is written. */
 function notTried(cause: unknown): TurnPause {
   return new TurnPause("An earlier write of the turn failed, so this one was not made.", { cause });
 }

@@ -4,8 +4,8 @@ import { DatabaseWentBackError } from "../storage/index.ts";
 import type { LossStore } from "./loss-store.ts";
 
 /**
- * The same api, which takes no id and runs no turn on a database that lost rows: what was done in the lost time is not known, and
- * would be done again.
+ * The same api, refusing every id and every turn on a database that lost rows: it no longer knows what was done in the lost time,
+ * and would do it again.
  */
 export function refuseOnLoss(
   api: ServiceApi,

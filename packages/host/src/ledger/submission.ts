@@ -242,7 +242,7 @@ export function grantUse({ namespaceId, grantId, maxUses }: Use): Use {
   return { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses };
 }
 
-/** The prefix of permits among the names of which uses are counted. */
+/** The prefix that tells a permit's id from a grant's, where uses are counted. */
 export const permitPrefix = "permit\n";
 
 /** The one use of a permit. */

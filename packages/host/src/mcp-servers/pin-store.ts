@@ -33,7 +33,7 @@ export interface PinStore {
   list(server: string): Promise<Pin[]>;
   /** Pins these tools if nothing of the server is pinned yet. Returns whether it did; otherwise nothing changed. */
   pinFirst(server: string, tools: readonly ToolDefinition[], by: string): Promise<boolean>;
-  /** Pins these tools, in the place of what was pinned under their names. */
+  /** Pins these tools, replacing those that were pinned under the same names. */
   pin(server: string, tools: readonly ToolDefinition[], by: string): Promise<void>;
   /** The tools of these servers that are withdrawn, in the order of their names. */
   listWithdrawn(servers: readonly string[]): Promise<WithdrawnTool[]>;

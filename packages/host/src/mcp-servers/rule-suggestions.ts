@@ -90,7 +90,7 @@ function isTarget({ keys, schemas }: SchemaArgument): boolean {
   return schemas.some(isBindable) && (targets.has(lastWord(keys)) || schemas.some(saysTarget));
 }
 
-/** The word of a name that says what it is: `channel` of `channel_name`. */
+/** The word of a name that says what it names: `channel` in `channel_name`. */
 function lastWord(keys: readonly string[]): string {
   const words = wordsOf(keys.at(-1) ?? "");
   while (words.length > 1 && suffixes.has(words.at(-1) ?? "")) words.pop();

@@ -15,10 +15,10 @@ export interface ServerChanges {
   listen(listener: (changed: ChangedServer, kind: ChangedList) => void): () => void;
 }
 
-/** However often a server says that a list changed, listeners are told of it at most this often. */
+/** Listeners are called at most this often, however often a server says that a list changed. */
 const everyMs = 1000;
 
-/** Listeners are told of the first change at once, and of those that follow it together. */
+/** Calls listeners at the first change at once, and once for all changes that follow it. */
 export function createServerChanges(): ServerChanges {
   const listeners = new Set<(changed: ChangedServer, kind: ChangedList) => void>();
   /** The changes of which listeners were told just now, and whether there was another one since. */

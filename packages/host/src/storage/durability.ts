@@ -8,7 +8,7 @@ interface Settings {
   behind: number;
 }
 
-/** What each setting of a PostgreSQL server means for what was acknowledged. */
+/** What each setting of a PostgreSQL server means for writes that were acknowledged. */
 const risks: readonly { isSet(settings: Settings): boolean; says(settings: Settings): string }[] = [
   {
     isSet: ({ fsync }) => fsync === "off",

@@ -26,7 +26,7 @@ export function createLineWriter(open: () => number, onRecovered: (lines: number
   /** What was begun to be written and not taken whole. */
   let rest = Buffer.alloc(0);
   let isDue = false;
-  /** Whether the last thing that was written is a part of a line, of which the rest was dropped. */
+  /** Whether the output ends in the middle of a line whose rest was dropped. */
   let isTorn = false;
   let dropped = 0;
   let reported = 0;

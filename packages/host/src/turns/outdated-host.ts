@@ -6,9 +6,9 @@ import type { TurnJournalStore } from "./journal/journal-store.ts";
 
 /** What a host does while its version is too old for its database. */
 export interface OutdatedHost {
-  /** The same api, which begins none of these operations meanwhile. */
+  /** The same api, refusing these operations while the host is outdated. */
   refuseNew<Name extends keyof ServiceApi>(api: ServiceApi, names: readonly Name[]): ServiceApi;
-  /** The same api, whose turns count as under way until they end or pause. */
+  /** The same api, counting each turn as under way until it ends or pauses. */
   watchRuns(api: ServiceApi): ServiceApi;
   start(): void;
   close(): void;

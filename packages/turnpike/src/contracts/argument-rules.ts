@@ -125,7 +125,7 @@ export function optionalArguments(rule: ArgumentRule): (readonly string[])[] {
   return steps.flatMap((step) => (step.kind === "argument" && step.isOptional ? [step.keys] : []));
 }
 
-/** The places below its tool that a call acts on, each of which has to be granted. Without any, it is the tool itself. */
+/** The places below its tool that a call acts on. Each has to be granted. A call without such a place acts on the tool itself. */
 export type Places = (args: JsonObject) => readonly (readonly string[])[];
 
 /**

@@ -113,7 +113,7 @@ export function auditOperations(services: AdminServices): AdminOperations<AuditR
   };
 }
 
-/** What a tenant lost, by what was signed of it. */
+/** The rows that a tenant lost, according to its signed heads. */
 function gapsOf(gaps: readonly SignedGap[], namespaceId: string): NonNullable<AdminOutput<"verifyAudit">["gaps"]> {
   const tenant = columnText(namespaceId);
   return gaps.flatMap(({ at, checkpoint, acceptedAt, chains }) =>

@@ -20,8 +20,8 @@ export async function listLiveTurns(
   const turns = reporting.selectFrom("turns").select(columns).limit(maxLive);
   const inState = (status: "running" | "waiting") =>
     turns.where("namespace_id", "=", tenant).where("status", "=", status).orderBy("id", "desc").execute();
-  // Written as in the partial index of ended turns. It is an expression, so that the planner does not use the indexes of
-  // tenants, in which it would read a tenant's whole past.
+  // Written as in the partial index of ended turns. The tenant is an expression, so that the planner does not choose an index
+  // of tenants and read the tenant's whole past.
   const ended = () =>
     turns
       .where(sql<boolean>`completed_at is not null and is_forgotten = 0`)

@@ -26,7 +26,7 @@ export interface RunStart {
   turn: TurnToBegin;
   credential: JsonObject | undefined;
   stored: readonly JournalEntry[];
-  /** Whether a part of what was stored is lost. */
+  /** Whether a part of the stored journal is lost. */
   isIncomplete?: boolean;
   progress: TurnProgress;
   /** The position of the next entry. */
@@ -49,9 +49,9 @@ export interface RunWriterListener {
 }
 
 /**
- * Writes what one run of a turn does, by the ledger, in the order in which it is asked to. Every write names the number of the
- * run: once another run has the turn, none of this one's is made.
- * INVARIANT: after a write that failed no later one is made. Only the end of a turn may be tried again.
+ * Writes what one run of a turn does to the ledger, in the order of the calls. Every write names the number of the run: once
+ * another run has the turn, the writes of this one are refused.
+ * INVARIANT: after a failed write there is no later one. Only the end of a turn may be written again.
  */
 export class LedgerRunWriter implements RunWriter {
   readonly isOrdered = true;

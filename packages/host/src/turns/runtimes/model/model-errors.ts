@@ -30,7 +30,7 @@ export interface Failure {
 
 /**
  * What an error of the SDK means. The message is always ours: a provider's may quote the key or the conversation. Once a
- * reply has begun nothing helps any more, because what was shown of it cannot be taken back.
+ * reply has begun there is no remedy, because the caller has seen a part of it.
  */
 export function failureOf(error: unknown, hasBegun: boolean): Failure {
   const failure = APICallError.isInstance(error) ? failureOfCall(error) : failureOfStream(error, hasBegun);

@@ -123,8 +123,8 @@ function nameOf({ settings: { provider, model } }: OpenModel): { provider: strin
 }
 
 /**
- * The settings of a request, of which the output is limited to what is left of the budget. A model without a limit of its
- * own gets that one only when it is small: a number that is larger than the model can reply is refused.
+ * The settings of a request. The output is limited to what is left of the budget. A model without a limit of its own gets
+ * one only when little is left, because providers refuse a limit that is larger than the longest reply of the model.
  */
 function limitsOf(
   { settings: { maxOutputTokens = Number.POSITIVE_INFINITY, temperature } }: OpenModel,

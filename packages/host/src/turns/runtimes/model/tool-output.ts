@@ -5,7 +5,7 @@ import { bytesIn, isBase64 } from "./payload.ts";
 type Output = ToolResultPart["output"];
 type ContentPart = Extract<Output, { type: "content" }>["value"][number];
 
-/** What a model is told of a result. Images among its parts are shown where the provider takes them, else named in words. */
+/** A result as a model reads it. Images among its parts are sent where the provider takes them, and named in words elsewhere. */
 export function outputOf(result: ToolResult | undefined, showsImages: boolean): Output | undefined {
   if (result === undefined) return undefined;
   if (result.status !== "succeeded") return outputOfError(result.error, result.status);
@@ -23,7 +23,7 @@ export function outputOf(result: ToolResult | undefined, showsImages: boolean): 
     : { type: "text", value: text };
 }
 
-/** What a model is told of a call that failed or was denied. */
+/** A call that failed or was denied, as a model reads it. */
 export function outputOfError(error: ErrorObject, status = "failed"): Output {
   return { type: "error-json", value: { status, error: { ...error } } };
 }

@@ -40,7 +40,7 @@ export async function openHostLease(url: string, host: HostIdentity, verify: Ver
     server = await readServer(client);
     await verify(client);
   };
-  const { client, ended } = await connectClient(url, setUp, { pipeline: mode.pipeline });
+  const { client, ended } = await connectClient(url, setUp);
   let strand = 0;
   const connection: HostConnection = {
     async beat(isDrained) {
@@ -55,7 +55,7 @@ export async function openHostLease(url: string, host: HostIdentity, verify: Ver
     },
     rejoin: () => rejoin(client, host),
     async lock() {
-      await client.query(mode.begin);
+      await client.query(mode.begin.join("; "));
       try {
         await client.query("select pg_advisory_xact_lock($1, 0)", [advisoryLocks.lease]);
         await client.query(`delete from host_leases where host_id = $1 or ${isVoid}`, [host.id]);
@@ -74,15 +74,13 @@ export async function openHostLease(url: string, host: HostIdentity, verify: Ver
     ended,
     async end() {
       // What is not removed is void after a while.
-      const isSaid = await Promise.all([
-        client.query(endSql, [host.id, host.started_at]),
-        client.query("delete from host_leases where host_id = $1", [host.id]),
-      ]).then(
-        () => true,
-        () => false,
-      );
-      if (isSaid) await client.end();
-      else destroyClient(client);
+      try {
+        await client.query(endSql, [host.id, host.started_at]);
+        await client.query("delete from host_leases where host_id = $1", [host.id]);
+        await client.end();
+      } catch {
+        destroyClient(client);
+      }
     },
     destroy: () => destroyClient(client),
   };

@@ -1,25 +1,18 @@
 import pg from "pg";
 import { clientKeepAlive } from "./keep-alive.ts";
+import { readTimeout, types } from "./postgres-batch.ts";
 import { patience, type Sessions } from "./postgres-sessions.ts";
-
-const bigintOid = 20;
 
 /** Looks at the server behind a new connection. A connection for which this rejects is closed. */
 export type Verify = (client: pg.ClientBase) => Promise<void>;
 
 /** Opens a pool of at most so many connections. */
-export function openPool(
-  connectionString: string,
-  max: number,
-  { pipeline, setUp, adapt }: Sessions,
-  verify?: Verify,
-): pg.Pool {
-  const types = { getTypeParser };
+export function openPool(connectionString: string, max: number, { setUp, adapt }: Sessions, verify?: Verify): pg.Pool {
   const onConnect = async (client: pg.ClientBase): Promise<void> => {
     await setUp(client);
     await verify?.(client);
   };
-  const pool = new pg.Pool({ connectionString, max, types, ...clientKeepAlive, ...patience, pipeline, onConnect });
+  const pool = new pg.Pool({ connectionString, max, types, ...clientKeepAlive, ...patience, onConnect });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => {
@@ -41,15 +34,9 @@ function endWhenLate(client: pg.PoolClient): void {
     // The pool's own queries have a callback; when it gets an error, the pool removes the connection.
     if (answer instanceof Promise)
       answer.catch((error: Error) => {
-        if (error.message === "Query read timeout") void (client as pg.PoolClient & pg.Client).end();
+        if (error.message === readTimeout) void (client as pg.PoolClient & pg.Client).end();
       });
     return answer;
   };
   client.query = watched as typeof client.query;
-}
-
-/** Reads 64-bit integers as numbers, which counts always fit into. The driver would return text. */
-function getTypeParser(oid: number, format?: string): (value: string) => unknown {
-  if (oid === bigintOid) return Number;
-  return pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { CompiledQuery, PostgresDialect, type Dialect } from "kysely";
 import type pg from "pg";
 import { serverKeepAlive } from "./keep-alive.ts";
+import { runBatch, type BatchStatement } from "./postgres-batch.ts";
 import { preserveCause } from "./preserve-cause.ts";
 
 /**
@@ -19,35 +20,42 @@ const statementMs = 15_000;
  * another connection of the server for each transaction, and nothing that was set outlives that.
  */
 export interface Sessions {
-  /** How a transaction begins. */
-  readonly begin: string;
+  /** The statements with which a transaction begins. */
+  readonly begin: readonly string[];
+  /** Those with which one begins that is sent as a whole; none when what its connection is set to is enough. */
+  readonly beginWhole: readonly string[];
   /** The name under which a connection prepares a statement, if it does. */
   nameOf(text: string): string | undefined;
-  /** Whether statements are sent without waiting for the answers to those before. */
-  readonly pipeline: boolean;
   /** Sends what a new connection is set to. */
   setUp(client: pg.ClientBase): Promise<void>;
   /** Prepares a new connection. */
   adapt(client: pg.ClientBase): void;
 }
 
+const beginLent = [beginReadCommitted, `set local statement_timeout = ${statementMs}`];
+
 /** Neither is a parameter of the connection: poolers refuse those that they do not know. */
 export const sessions: Record<"session" | "transaction", Sessions> = {
   session: {
-    begin: beginReadCommitted,
+    begin: [beginReadCommitted],
+    beginWhole: [],
     nameOf: (text) => nameOf(text),
-    pipeline: false,
     setUp: (client) => setUpSession(client),
     adapt() {},
   },
   transaction: {
-    begin: `${beginReadCommitted}; set local statement_timeout = ${statementMs}`,
+    begin: beginLent,
+    beginWhole: beginLent,
     nameOf: () => undefined,
-    pipeline: true,
     setUp: () => Promise.resolve(),
     adapt: wrapLoneStatements,
   },
 };
+
+/** A statement without values. */
+export function plain(text: string): BatchStatement {
+  return { text, values: [], name: undefined };
+}
 
 /**
  * Sent once for each connection, in one message. A statement without a transaction of its own has the level of its session. A server or
@@ -64,25 +72,26 @@ export async function setUpSession(client: Pick<pg.ClientBase, "query">, further
 }
 
 /**
- * Sends each statement outside a transaction within one, so that it has the level and the time limit that transactions have. The
- * three are sent at once. When the statement fails, the commit rolls back.
+ * Sends each statement outside a transaction within one, so that it has the level and the time limit that transactions have, and in one
+ * batch with it.
  */
 function wrapLoneStatements(client: pg.ClientBase): void {
-  const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown>;
-  const wrapped = async (...given: unknown[]): Promise<unknown> => {
-    const [text] = given;
-    const isBegin = typeof text === "string" && text.startsWith("begin");
-    if (isBegin || client.getTransactionStatus() !== "I") return query(...given);
-    const [begun, result, ended] = await Promise.allSettled([
-      query(sessions.transaction.begin),
-      query(...given),
-      query("commit"),
-    ]);
-    if (result.status === "rejected") throw result.reason;
-    // The statement may have run without a transaction, and then it is unknown what became of it.
-    if (begun.status === "rejected") throw new Error("A transaction did not begin.", { cause: begun.reason });
-    if (ended.status === "rejected") throw ended.reason;
-    return result.value;
+  const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+  const wrapped = (...given: unknown[]): unknown => {
+    const [asked, values] = given as [string | pg.QueryConfig | pg.Submittable, unknown[] | undefined];
+    const isWhole = typeof asked === "object" && "submit" in asked;
+    const isBegin = typeof asked === "string" && asked.startsWith("begin");
+    if (isWhole || isBegin || client.getTransactionStatus() !== "I") return query(...given);
+    const { text, values: own = [] } = typeof asked === "string" ? { text: asked, values } : asked;
+    const statements = [...beginLent.map(plain), { ...plain(text), values: own }, plain("commit")];
+    return runBatch(client, statements).then(
+      (results) => results.at(-2),
+      async (error: unknown) => {
+        // The server has skipped the commit.
+        await Promise.resolve(query("rollback")).catch(() => {});
+        throw error;
+      },
+    );
   };
   client.query = wrapped as typeof client.query;
 }
@@ -109,7 +118,8 @@ export function postgresDialect(pool: pg.Pool, { begin }: Sessions): Dialect {
     createIntrospector: (db) => dialect.createIntrospector(db),
     createDriver() {
       const driver = dialect.createDriver();
-      driver.beginTransaction = async (connection) => void (await connection.executeQuery(CompiledQuery.raw(begin)));
+      driver.beginTransaction = async (connection) =>
+        void (await connection.executeQuery(CompiledQuery.raw(begin.join("; "))));
       return driver;
     },
   };

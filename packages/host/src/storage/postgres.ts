@@ -10,12 +10,13 @@ import { clientKeepAlive } from "./keep-alive.ts";
 import { createHostWatch } from "./living-hosts.ts";
 import { migrate, ownEpoch, registerStart } from "./migrate.ts";
 import { checkPooler } from "./pooler.ts";
+import { runBatch, type BatchStatement } from "./postgres-batch.ts";
 import { openPool, type Verify } from "./postgres-pool.ts";
 import { kyselyOn, readServer, readTimeline } from "./postgres-server.ts";
-import { patience, postgresDialect, sessions, setUpSession, type Sessions } from "./postgres-sessions.ts";
+import { patience, plain, postgresDialect, sessions, setUpSession, type Sessions } from "./postgres-sessions.ts";
 import { showPresence } from "./presence.ts";
 import type { Schema } from "./schema.ts";
-import { UnansweredCommitError, type RunSteps, type Step, type StepResult } from "./steps.ts";
+import { UnansweredCommitError, type RunSteps, type StepResult } from "./steps.ts";
 
 /** Opens a PostgreSQL database that any number of hosts may share. */
 export async function openPostgres(server: ServerSettings, log?: Logger): Promise<Database> {
@@ -101,45 +102,48 @@ async function migrateServer(connectionString: string, log?: Logger): Promise<vo
 const unhurried = `set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
   select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`;
 
+/** Each call of `run` is one round trip. A transaction that one call begins and commits is one as well. */
 async function transact<T>(
   pool: pg.Pool,
-  { begin, nameOf }: Sessions,
+  { begin, beginWhole, nameOf }: Sessions,
   work: (run: RunSteps) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
   let state: "new" | "open" | "ended" = "new";
   let broken = false;
+  const send = async (statements: readonly BatchStatement[], end: "commit" | undefined) => {
+    try {
+      return await runBatch(client, statements);
+    } catch (error) {
+      // Only an error from the server itself proves that nothing was committed.
+      const isProven = error instanceof pg.DatabaseError && !endingCode.test(error.code ?? "XX000");
+      if (end === undefined || isProven) throw error;
+      broken = true;
+      throw new UnansweredCommitError(error);
+    }
+  };
   const run: RunSteps = async (steps, end) => {
-    const [only] = steps;
-    if (state === "new" && end === "commit" && only?.rows.length === 1 && steps.length === 1) {
-      state = "ended";
-      return [
-        await runAlone(client, only, nameOf).catch((error: unknown) => {
-          broken = error instanceof UnansweredCommitError;
-          throw error;
-        }),
-      ];
-    }
-    if (state === "new") await client.query(begin);
-    state = "open";
-    const results: StepResult[] = [];
-    for (const { sql: text, rows } of steps) {
-      const result: StepResult = { rows: [], changes: [] };
-      for (const values of rows) {
-        const { rows: found, rowCount } = await client.query({ name: nameOf(text), text, values: [...values] });
-        result.rows.push(...(found as StepResult["rows"]));
-        result.changes.push(rowCount ?? 0);
-      }
-      results.push(result);
-    }
-    if (end === "commit") {
-      state = "ended";
-      await client.query("commit").catch((cause: unknown) => {
-        broken = true;
-        throw new UnansweredCommitError(cause);
-      });
-    }
-    return results;
+    const isWhole = state === "new" && end === "commit";
+    const beginning = isWhole ? beginWhole : begin;
+    const before = state === "new" ? beginning : [];
+    // Without a `begin`, all that is sent at once is one transaction, which ends with it.
+    const isImplicit = isWhole && before.length === 0;
+    const statements = steps.flatMap(({ sql: text, rows }) =>
+      rows.map((values) => ({ name: nameOf(text), text, values })),
+    );
+    const after = end === undefined || isImplicit ? [] : [end];
+    state = isImplicit ? "ended" : "open";
+    const results = await send([...before.map(plain), ...statements, ...after.map(plain)], end);
+    if (after.length > 0 && results.at(-1)?.command !== "COMMIT") throw new Error("The transaction had failed before.");
+    if (end === "commit") state = "ended";
+    let place = before.length;
+    return steps.map(({ rows }) => {
+      const own = results.slice(place, (place += rows.length));
+      return {
+        rows: own.flatMap((result) => result.rows as StepResult["rows"]),
+        changes: own.map(({ rowCount }) => rowCount ?? 0),
+      };
+    });
   };
   try {
     return await work(run);
@@ -151,19 +155,3 @@ async function transact<T>(
 
 /** The codes of errors with which a server closes a connection. The severity is no help, because it is translated. */
 const endingCode = /^(08|25P|57P|58|XX)/;
-
-/** Runs one statement that is a transaction by itself, in one round trip. */
-async function runAlone(
-  client: pg.PoolClient,
-  { sql: text, rows: [values = []] }: Step,
-  nameOf: Sessions["nameOf"],
-): Promise<StepResult> {
-  try {
-    const { rows, rowCount } = await client.query({ name: nameOf(text), text, values: [...values] });
-    return { rows: rows as StepResult["rows"], changes: [rowCount ?? 0] };
-  } catch (error) {
-    // Only an error from the server itself proves that nothing was committed.
-    if (error instanceof pg.DatabaseError && !endingCode.test(error.code ?? "XX000")) throw error;
-    throw new UnansweredCommitError(error);
-  }
-}

@@ -116,9 +116,9 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
       "files.read": 3,
       "files.replace": 9,
       "a resource operation": 3,
-      "a message": 10,
+      "a message": 3,
     });
-    expect(await countWarm(acts.turn)).toBe(24);
+    expect(await countWarm(acts.turn)).toBe(19);
     expect(ofCalls.at(-1)).toEqual({ before: 1, after: 1 });
 
     await issueBounded();

@@ -1,7 +1,7 @@
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
 import { columnText, fixedLimits, limitSettings } from "../shared/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import { stepOf, type Database, type Schema, type Step } from "../storage/index.ts";
 
 /** The inbox of a receiver in a tenant. */
 export interface Inbox {
@@ -53,7 +53,7 @@ const heldSql = "select content from messages where namespace_id = $1 and sender
  * are refused.
  */
 export function createMessageStore(
-  { db, reporting, read, kind }: Database,
+  { db, reporting, read, transact, kind }: Database,
   { maxUnacknowledged = limitSettings.unreadMessages.default }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
   const maxOfSender = Math.ceil(maxUnacknowledged * fixedLimits.senderShare.value);
@@ -61,7 +61,7 @@ export function createMessageStore(
    * Locks an inbox until the transaction ends. INVARIANT: every write to an inbox holds this lock. So sequence numbers are
    * committed in order, and a reader never sees one before those below it.
    */
-  const lock = (transaction: Transaction<Schema>, mine: InboxColumns) => {
+  const lock = (transaction: Database["db"], mine: InboxColumns) => {
     const head = transaction
       .selectFrom("inboxes")
       .select(["sequence", "unacknowledged"])
@@ -69,45 +69,46 @@ export function createMessageStore(
     return kind === "postgres" ? head.forUpdate() : head;
   };
 
-  const store = async (
-    transaction: Transaction<Schema>,
-    mine: InboxColumns,
-    envelope: MessageEnvelope,
-    at: string,
-  ): Promise<Delivery> => {
-    await transaction
-      .insertInto("inboxes")
-      .values({ ...mine, sequence: 0, unacknowledged: 0 })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    const head = await lock(transaction, mine).executeTakeFirstOrThrow();
-    const earlier = await sentUnder(transaction, mine.namespace_id, envelope);
-    if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "stored" : "conflict";
-    if (head.unacknowledged >= maxUnacknowledged) return "full";
+  /**
+   * All statements of a delivery, which are sent at once. What is written is decided by the database, under the lock; why nothing was
+   * written shows in what was read.
+   */
+  const deliverySteps = (mine: InboxColumns, envelope: MessageEnvelope, at: string): Step[] => {
+    const { namespace_id, receiver } = mine;
     const { sender, id } = senderColumns(envelope);
-    const { waiting } = await transaction
-      .selectFrom("messages")
-      .select(({ fn }) => fn.countAll<number>().as("waiting"))
-      .where((row) => row.and({ ...mine, sender, acknowledged_at: null }))
-      .executeTakeFirstOrThrow();
-    if (waiting >= maxOfSender) return "crowded";
+    const made = db.insertInto("inboxes").values({ ...mine, sequence: 0, unacknowledged: 0 });
+    const sent = db.selectFrom("messages").where((row) => row.and({ namespace_id, sender, id }));
+    const waiting = db.selectFrom("messages").where((row) => row.and({ ...mine, sender, acknowledged_at: null }));
+    const count = waiting.select(({ fn }) => fn.countAll<number>().as("waiting"));
+    const stored = sql`insert into messages (namespace_id, receiver, sequence, sender, id, content, received_at)
+      select namespace_id, receiver, sequence + 1, ${sender}, ${id}, ${JSON.stringify(envelope)}, ${at} from inboxes
+      where namespace_id = ${namespace_id} and receiver = ${receiver} and unacknowledged < ${maxUnacknowledged}
+        and ${count} < ${maxOfSender} and not exists ${sent.select("sequence")}
+      on conflict do nothing`;
+    const counted = sql`update inboxes set sequence = sequence + 1, unacknowledged = unacknowledged + 1
+      where namespace_id = ${namespace_id} and receiver = ${receiver} and exists (select 1 from messages
+        where messages.namespace_id = inboxes.namespace_id and messages.receiver = inboxes.receiver
+          and messages.sequence = inboxes.sequence + 1)`;
+    return [
+      made.onConflict((conflict) => conflict.doNothing()).compile(),
+      lock(db, mine).compile(),
+      sent.select("content").compile(),
+      count.compile(),
+      stored.compile(db),
+      counted.compile(db),
+    ].map(stepOf);
+  };
 
-    const sequence = head.sequence + 1;
-    const content = JSON.stringify(envelope);
-    const stored = await transaction
-      .insertInto("messages")
-      .values({ ...mine, sequence, sender, id, content, received_at: at, acknowledged_at: null })
-      .onConflict((conflict) => conflict.doNothing())
-      .returning("sequence")
-      .executeTakeFirst();
-    // This transaction holds the lock of the inbox, so the id was used for a message to another receiver.
-    if (stored === undefined) return "conflict";
-    await transaction
-      .updateTable("inboxes")
-      .set({ sequence, unacknowledged: head.unacknowledged + 1 })
-      .where((row) => row.and(mine))
-      .execute();
-    return "stored";
+  const store = async (mine: InboxColumns, envelope: MessageEnvelope, at: string): Promise<Delivery> => {
+    const steps = deliverySteps(mine, envelope, at);
+    const [, head, sent, count, stored] = await transact((run) => run(steps, "commit"));
+    if (stored?.changes[0] === 1) return "stored";
+    const [earlier] = sent?.rows ?? [];
+    if (earlier !== undefined) return isSameMessage(String(earlier["content"]), envelope) ? "stored" : "conflict";
+    if (Number(head?.rows[0]?.["unacknowledged"]) >= maxUnacknowledged) return "full";
+    if (Number(count?.rows[0]?.["waiting"]) >= maxOfSender) return "crowded";
+    // Under the lock of the inbox only a message to another receiver can have taken the id meanwhile.
+    return "conflict";
   };
 
   const settle = async (
@@ -151,8 +152,7 @@ export function createMessageStore(
 
   return {
     deliver(envelope, namespaceId, at) {
-      const mine = columnsOf({ namespaceId, receiver: envelope.receiver });
-      return db.transaction().execute((transaction) => store(transaction, mine, envelope, at));
+      return store(columnsOf({ namespaceId, receiver: envelope.receiver }), envelope, at);
     },
     async inbox(inbox, { after = 0, limit, includeAcknowledged = false }) {
       const mine = { ...columnsOf(inbox), ...(!includeAcknowledged && { acknowledged_at: null }) };
@@ -207,19 +207,6 @@ function columnsOf({ namespaceId, receiver }: Inbox): InboxColumns {
 
 function senderColumns({ sender, id }: MessageEnvelope): Pick<Schema["messages"], "sender" | "id"> {
   return { sender: columnText(principalKey(sender)), id: columnText(id) };
-}
-
-/** The message that the sender sent under this id before, to any receiver. */
-function sentUnder(
-  db: Database["db"],
-  namespaceId: string,
-  envelope: MessageEnvelope,
-): Promise<Pick<Schema["messages"], "content"> | undefined> {
-  return db
-    .selectFrom("messages")
-    .select("content")
-    .where((row) => row.and({ namespace_id: columnText(namespaceId), ...senderColumns(envelope) }))
-    .executeTakeFirst();
 }
 
 /** The last sequence of a page. No further message is added once the page is long enough. */

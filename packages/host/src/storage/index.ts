@@ -24,6 +24,13 @@ export { createReadCache, type ReadCache } from "./read-cache.ts";
 export { currentBasis, type ReadBasis } from "./read-basis.ts";
 export { createRevisions, lockRevision, type Revisions } from "./revisions.ts";
 export type { Schema } from "./schema.ts";
-export { NothingChangedError, UnansweredCommitError, type RunSteps, type Step, type StepResult } from "./steps.ts";
+export {
+  NothingChangedError,
+  stepOf,
+  UnansweredCommitError,
+  type RunSteps,
+  type Step,
+  type StepResult,
+} from "./steps.ts";
 export { watchWrites } from "./write-watch.ts";
 export { DamagedDatabaseError } from "./sqlite/whole-file.ts";

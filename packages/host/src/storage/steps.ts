@@ -1,3 +1,5 @@
+import type { CompiledQuery } from "kysely";
+
 /** A value that a statement takes or gives. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
@@ -7,6 +9,11 @@ export interface Step {
   rows: readonly (readonly unknown[])[];
   /** SQLite only: each run has to change something. When one does not, it fails with a `NothingChangedError`. */
   mustChange?: boolean;
+}
+
+/** The step that runs a query once. */
+export function stepOf({ sql, parameters }: CompiledQuery): Step {
+  return { sql, rows: [parameters] };
 }
 
 /** The result of a step. */

@@ -77,13 +77,15 @@ export async function sharedTurnSlots(
   };
   const admitBatch = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const { refused, areOthers } = await db.transaction().execute((transaction) => admit(transaction, limits, batch));
-      for (const { row, resolve } of batch) {
-        const by = refused.get(row.id);
+      const counts = await admit(database, limits, batch);
+      for (const [place, { row, resolve }] of batch.entries()) {
+        const found = counts[place];
+        if (found === undefined) throw new Error("The running turns were not counted.");
+        const by = reachedLimit(found, limits);
         if (by === undefined) running.set(row.id, row);
         resolve(by === undefined ? { kind: "admitted", release: () => release(row.id) } : { kind: "refused", by });
       }
-      if (areOthers) pollSoon();
+      if (counts.some(({ others }) => others > 0)) pollSoon();
     } catch (error) {
       for (const { row, reject } of batch) {
         // Perhaps only the answer was lost, and the row exists.
@@ -125,43 +127,46 @@ function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
   };
 }
 
+const lockSql = "select pg_advisory_xact_lock($1::integer, 0)";
+const waitSql = "select set_config('lock_timeout', $1, true)";
+const longestWait = "2s";
+
 /** A host that stalls holds the lock for seconds only. Hosts that wait for the lock give up before that. */
 async function lock(transaction: Transaction<Schema>): Promise<void> {
-  await sql`select set_config('lock_timeout', '2s', true),
+  await sql`select set_config('lock_timeout', ${longestWait}, true),
     set_config('idle_in_transaction_session_timeout', '5s', true)`.execute(transaction);
   await sql`select pg_advisory_xact_lock(${advisoryLocks.admission}, 0)`.execute(transaction);
 }
 
-/** Which turns of a batch were refused by which limit, and whether other hosts have rows as well. */
-interface BatchAdmission {
-  refused: Map<string, keyof TurnLimits>;
-  areOthers: boolean;
-}
+/** Counts the turns that run, and adds one if there is a slot for it. */
+const admitSql = `with counts as materialized (select count(*) as "all", count(*) filter (where namespace_id = $3) as tenant,
+    count(*) filter (where namespace_id = $3 and credential_id = $4) as credential,
+    count(*) filter (where host_id <> $2) as others from running_turns),
+  admitted as (insert into running_turns (id, host_id, namespace_id, credential_id)
+    select $1::text, $2::integer, $3::text, $4::text from counts
+    where "all" < $5::bigint and tenant < $6::bigint and credential < $7::bigint)
+  select * from counts`;
 
-/** Takes slots for the turns of a batch in their order, while there are any. The others are refused by a limit. */
+/** What ran before a turn, of which so many on other hosts. */
+type Counts = TurnLimits & { others: number };
+
+/** Takes slots for the turns of a batch in their order, while there are any, in one round trip. The lock is held while it runs. */
 async function admit(
-  transaction: Transaction<Schema>,
-  limits: TurnLimits,
+  { transact }: Database,
+  { all, tenant, credential }: TurnLimits,
   batch: readonly Waiting[],
-): Promise<BatchAdmission> {
-  await lock(transaction);
-  const rows = await transaction.selectFrom("running_turns").selectAll().execute();
-  const running = rows.map(ownerOf);
-  const refused = new Map<string, keyof TurnLimits>();
-  const admitted: Row[] = [];
-  for (const { row } of batch) {
-    const owner = ownerOf(row);
-    const by = reachedLimit(running, owner, limits);
-    if (by !== undefined) refused.set(row.id, by);
-    else {
-      running.push(owner);
-      admitted.push(row);
-    }
-  }
-  if (admitted.length > 0) await transaction.insertInto("running_turns").values(admitted).execute();
-  return { refused, areOthers: rows.some(({ host_id }) => host_id !== batch[0]?.row.host_id) };
-}
-
-function ownerOf({ namespace_id: namespaceId, credential_id: credentialId }: Row): TurnOwner {
-  return { namespaceId, credentialId };
+): Promise<readonly Counts[]> {
+  const steps = [
+    { sql: waitSql, rows: [[longestWait]] },
+    { sql: lockSql, rows: [[advisoryLocks.admission]] },
+    {
+      sql: admitSql,
+      rows: batch.map(({ row }) => {
+        const { id, host_id, namespace_id, credential_id } = row;
+        return [id, host_id, namespace_id, credential_id, all, tenant, credential];
+      }),
+    },
+  ];
+  const results = await transact((run) => run(steps, "commit"));
+  return (results.at(-1)?.rows ?? []) as unknown as Counts[];
 }

@@ -40,7 +40,7 @@ export function localTurnSlots(limits: TurnLimits): TurnSlots {
   const running = new Set<TurnOwner>();
   return {
     admit(owner) {
-      const by = reachedLimit([...running], owner, limits);
+      const by = reachedLimit(countTurns([...running], owner), limits);
       if (by !== undefined) return Promise.resolve({ kind: "refused", by });
       const mine = { ...owner };
       running.add(mine);
@@ -49,15 +49,14 @@ export function localTurnSlots(limits: TurnLimits): TurnSlots {
   };
 }
 
-/** The limit that one more turn would exceed; undefined when there is a slot. */
-export function reachedLimit(
-  running: readonly TurnOwner[],
-  { namespaceId, credentialId }: TurnOwner,
-  limits: TurnLimits,
-): keyof TurnLimits | undefined {
+/** How many turns run that count with one of this owner: in all, of its tenant, of its credential. */
+function countTurns(running: readonly TurnOwner[], { namespaceId, credentialId }: TurnOwner): TurnLimits {
   const ofTenant = running.filter((turn) => turn.namespaceId === namespaceId);
   const ofCredential = ofTenant.filter((turn) => turn.credentialId === credentialId);
-  if (running.length >= limits.all) return "all";
-  if (ofTenant.length >= limits.tenant) return "tenant";
-  return ofCredential.length >= limits.credential ? "credential" : undefined;
+  return { all: running.length, tenant: ofTenant.length, credential: ofCredential.length };
+}
+
+/** The limit that one more turn would exceed; undefined when there is a slot. */
+export function reachedLimit(running: TurnLimits, limits: TurnLimits): keyof TurnLimits | undefined {
+  return (["all", "tenant", "credential"] as const).find((limit) => running[limit] >= limits[limit]);
 }

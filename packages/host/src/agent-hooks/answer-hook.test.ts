@@ -54,6 +54,17 @@ const rows: readonly { name: string; state: HookActState | Error; reason: string
   { name: "an act that is allowed", state: { status: "allowed" }, reason: undefined },
   { name: "an act that is denied", state: denied, reason: deniedText },
   { name: "a question", state: waiting, reason: waitingText },
+  {
+    name: "a question that is not asked yet",
+    state: { status: "waiting" },
+    reason:
+      "Turnpike: approval_required: a person has to approve it, and nothing was run.\nDo not call again by yourself. Once they have approved it, make exactly the same call again.",
+  },
+  {
+    name: "a denial without words",
+    state: { status: "denied" },
+    reason: "Turnpike: denied: It was denied. It needs run on shell/git/push.",
+  },
   { name: "a gate that is away", state: unreachable, reason: unreachableText },
   { name: "an error without a code", state: new Error("x"), reason: "Turnpike: unreachable: x Nothing was run." },
   {
@@ -101,6 +112,13 @@ describe("a tool that is wanted", () => {
         reason === undefined ? undefined : specific,
       );
     });
+
+  test("is told the first of many things that it needs", async () => {
+    const tool_input = { command: "a; b; c; d; e; f" };
+    expect(JSON.stringify((await answered({ ...push, tool_input }, denied)).answer)).toContain(
+      "It needs run on shell/a, run on shell/b, run on shell/c, run on shell/d and 2 more.",
+    );
+  });
 
   test("is begun under the agent's own id and session", async () => {
     const { begun } = await answered(push, { status: "allowed" });

@@ -67,10 +67,11 @@ function verdictOn({ status, error, expiresAt, url }: HookActState, needs: reado
   if (status === "denied")
     return deny(`${error?.code ?? "denied"}: ${error?.message ?? "It was denied."} It needs ${needsText(needs)}.`);
   if (status === "waiting") {
-    const until = expiresAt === undefined ? "" : ` until ${expiresAt}`;
+    // Where an act is only tried, no person is asked.
+    const asked = expiresAt === undefined ? "a person has to approve it" : `a person is asked until ${expiresAt}`;
     const where = url === undefined ? "" : ` The question is at ${url}`;
     return deny(
-      `approval_required: a person is asked${until}, and nothing was run.${where}\nDo not call again by yourself. Once they have approved it, make exactly the same call again.`,
+      `approval_required: ${asked}, and nothing was run.${where}\nDo not call again by yourself. Once they have approved it, make exactly the same call again.`,
     );
   }
   return deny(`This call was begun before (${status}). It is not run a second time: make a new call if it is needed.`);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { timesOf } from "../../../../tests/support/size.ts";
+import { placesBy } from "turnpike/contracts";
 import { shellNeeds } from "./shell-needs.ts";
 import { readCommands } from "./simple-commands.ts";
 
@@ -66,6 +67,17 @@ test("one character outside of quotes that is not plain is enough for a denial",
       const { text } = written(parts);
       const spoiled = { before: character + text, after: text + character, between: `${text}; x${character}y` }[where];
       expect(shellNeeds(spoiled).kind).toBe("undecided");
+    }),
+    { numRuns },
+  );
+});
+
+test("a word becomes the step that a rule of arguments makes of it", () => {
+  const place = placesBy({ path: ["$word"] });
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z.%/\\]{1,8}$/), (text) => {
+      const needs = shellNeeds(`x '${text}'`);
+      expect(needs).toMatchObject({ needs: [{ resource: { path: ["x", ...(place({ word: text })[0] ?? [])] } }] });
     }),
     { numRuns },
   );

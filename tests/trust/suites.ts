@@ -1,3 +1,4 @@
+import { actKills } from "./act-kills.ts";
 import { attacks } from "./attack-suite.ts";
 import { pauses, partitions } from "./beneath/away-hosts.ts";
 import { earlierVersions } from "./beneath/earlier-versions.ts";
@@ -23,6 +24,7 @@ export const suites: readonly Suite[] = [
   simulation,
   attacks,
   kills,
+  actKills,
   outagesSuite,
   fullDisk,
   pauses,

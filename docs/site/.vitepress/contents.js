@@ -26,6 +26,7 @@ const groups = {
   },
   Guides: {
     "docs/guide/turns.md": "Durable turns",
+    "docs/guide/acts.md": "Acts",
     "docs/guide/approvals.md": "Approvals",
     "docs/guide/webhooks.md": "Webhooks",
     "docs/guide/mcp.md": "MCP",

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { AccessContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { expect, test } from "vitest";
+import { context } from "../../test/records.ts";
 import { createAccessGuard } from "../access/index.ts";
 import { createOutdatedHost, createTurnEngine } from "../turns/index.ts";
 import { inLayers, requestLayers, runLayers, type Layer, type PipelineParts } from "./pipeline.ts";
@@ -147,3 +149,29 @@ test("no other file spreads an api, or an operation's port, into one of its own"
     "turns/turn-limit.ts",
   ]);
 });
+
+for (const { name, status, named } of [
+  { name: "a turn of the actor that runs", status: "running", named: "turn-1" },
+  { name: "one that waits", status: "waiting", named: "turn-1" },
+  { name: "one that has ended", status: "succeeded", named: undefined },
+  { name: "none of the actor's", status: undefined, named: undefined },
+])
+  test(`an act within the execution of ${name} is ${named === undefined ? "not " : ""}one of its calls`, async () => {
+    const asked: unknown[] = [];
+    const turns = {
+      find(key: unknown) {
+        asked.push(key);
+        return Promise.resolve(status && { status });
+      },
+    };
+    const layer = requestLayers({ turns, engine: {}, outdated: { refuseNew: (api: ServiceApi) => api } } as never).find(
+      (one) => one.name === "name the turn of an act",
+    );
+    const seen: AccessContext[] = [];
+    const beginAct = (given: AccessContext) => Promise.resolve(void seen.push(given));
+    const api = layer?.wrap({ beginAct } as unknown as ServiceApi);
+    await api?.beginAct?.(context(), { executionId: "turn-1" } as never);
+    const { namespaceId, actor } = context();
+    expect(asked).toEqual([{ namespaceId, actor, executionId: "turn-1" }]);
+    expect(seen.map(({ executionId }) => executionId)).toEqual([named]);
+  });

@@ -12,12 +12,15 @@ import { costText, type Decision, type Step, stepsOf } from "./turn-steps.ts";
 export function Timeline({
   events,
   state,
+  acts = [],
   decisions,
   now,
   most = 100,
 }: {
   events: readonly TurnEvent[];
   state: TurnState;
+  /** What the turn's agent carried out elsewhere. */
+  acts?: readonly Step[];
   decisions?: ReadonlyMap<string, Decision> | undefined;
   /** The instant at which steps that have not ended end in the picture. */
   now: number;
@@ -25,7 +28,8 @@ export function Timeline({
   most?: number;
 }) {
   const [shownCount, setShownCount] = useState(most);
-  const steps = stepsOf(events, state.status);
+  const journaled = stepsOf(events, state.status);
+  const steps = acts.length === 0 ? journaled : inOrder([...journaled, ...acts]);
   const shown = steps.slice(-shownCount);
   const end = state.completedAt === undefined ? now : Date.parse(state.completedAt);
   const scale = timeScale(shown.flatMap(({ startedAt, endedAt }) => [startedAt, Math.max(startedAt, endedAt ?? end)]));
@@ -45,6 +49,10 @@ export function Timeline({
       </ol>
     </>
   );
+}
+
+function inOrder(steps: readonly Step[]): Step[] {
+  return steps.toSorted((one, other) => one.startedAt - other.startedAt);
 }
 
 function StepRow({

@@ -1,6 +1,6 @@
 import type { AuditEvent, JsonValue, TurnEvent } from "turnpike/contracts";
 import { expect, test } from "vitest";
-import { costText, decisionsOf, stepsOf, totalsOf } from "./turn-steps.ts";
+import { actSteps, costText, decisionsOf, stepsOf, totalsOf } from "./turn-steps.ts";
 
 const start = Date.parse("2026-11-16T09:00:00Z");
 
@@ -158,4 +158,57 @@ test("a call has the last decision that the audit log has of it, with what the s
       owner: alice,
     },
   });
+});
+
+test("what the agent carried out elsewhere within the turn is a step, and what its journal has is not one again", () => {
+  const event = (id: string, ms: number, changes: object) =>
+    ({
+      id,
+      version: 1,
+      type: "authorization.checked",
+      outcome: "allowed",
+      at: new Date(start + ms).toISOString(),
+      traceId: "t",
+      namespaceId: "demo",
+      actor: { kind: "agent", agentId: "assistant" },
+      owner: { kind: "human", userId: "alice" },
+      purpose: "demo",
+      executionId: "x",
+      tool: "deploy",
+      operationId: "act-1",
+      ...changes,
+    }) as AuditEvent;
+  const audited = [
+    event("e3", 30, { type: "act.finished", outcome: "failed", reason: "no_disk" }),
+    event("e1", 10, {}),
+    event("e4", 40, { operationId: "act-2" }),
+    event("e5", 50, { operationId: "act-3", outcome: "denied", reason: "no_matching_grant" }),
+    event("e6", 60, { operationId: "act-4", executionId: "another" }),
+    event("e7", 70, { operationId: "c1", tool: "files.read" }),
+  ];
+  expect(actSteps(audited, diary, "running")).toEqual([
+    {
+      key: "e1",
+      kind: "tool",
+      title: "deploy",
+      callId: "act-1",
+      notes: [],
+      startedAt: start + 10,
+      endedAt: start + 30,
+      state: "failed",
+      code: "no_disk",
+    },
+    { key: "e4", kind: "tool", title: "deploy", callId: "act-2", notes: [], startedAt: start + 40, state: "running" },
+    {
+      key: "e5",
+      kind: "tool",
+      title: "deploy",
+      callId: "act-3",
+      notes: [],
+      startedAt: start + 50,
+      endedAt: start + 50,
+      state: "denied",
+      code: "no_matching_grant",
+    },
+  ]);
 });

@@ -165,6 +165,38 @@ function startNotes(data: JsonValue): string[] {
   return runtime === undefined ? [] : [`runs with ${runtime}`];
 }
 
+/**
+ * The acts of a turn's agent whose effects it carried out elsewhere while the turn ran, as the audit log has them: they are calls of the
+ * turn, and not in its journal.
+ */
+export function actSteps(audited: readonly AuditEvent[], events: readonly TurnEvent[], status: TurnStatus): Step[] {
+  const [{ executionId } = { executionId: undefined }] = events;
+  const called = new Set(events.map(({ data }) => textIn(data, "callId")));
+  const steps = new Map<string, Step>();
+  for (const event of audited.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))) {
+    const { type, operationId, tool, outcome, reason } = event;
+    const isOfAct = type === "authorization.checked" || type === "act.finished";
+    if (!isOfAct || operationId === undefined || tool === undefined || called.has(operationId)) continue;
+    if (event.executionId !== executionId) continue;
+    const at = Date.parse(event.at);
+    const known = steps.get(operationId);
+    const step: Step = known ?? {
+      key: event.id,
+      kind: "tool",
+      title: tool,
+      startedAt: at,
+      notes: [],
+      callId: operationId,
+    };
+    steps.set(operationId, step);
+    if (outcome === "allowed") continue;
+    Object.assign(step, { endedAt: at, state: outcome, ...(reason !== undefined && { code: reason }) });
+  }
+  const all = [...steps.values()];
+  for (const step of all) if (step.endedAt === undefined) step.state = openStates[status] ?? "cancelled";
+  return all;
+}
+
 /** What all of the steps used. */
 export function totalsOf(steps: readonly Step[]) {
   const cost: Record<string, number> = {};

@@ -17,7 +17,7 @@ import { Show } from "../../parts/states.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Timeline } from "./timeline.tsx";
-import { costText, decisionsOf, stepsOf, totalsOf } from "./turn-steps.ts";
+import { actSteps, costText, decisionsOf, stepsOf, totalsOf } from "./turn-steps.ts";
 import { isOver, tookText } from "./turn-text.ts";
 
 type Turn = AdminOutput<"inspectTurn">;
@@ -53,7 +53,9 @@ function TurnDetail({ turn, onChange }: { turn: Turn; onChange(): void }) {
   useEffect(() => {
     if (decided.value !== undefined) decided.reload();
   }, [events.length]);
-  const decisions = decisionsOf((decided.value ?? []).map(({ event }) => event));
+  const audited = (decided.value ?? []).map(({ event }) => event);
+  const decisions = decisionsOf(audited);
+  const own = audited.filter((event) => principalText(event.actor) === principalText(actor));
   const { input, output, cost, denied } = totalsOf(stepsOf(events, state.status));
   return (
     <>
@@ -80,7 +82,13 @@ function TurnDetail({ turn, onChange }: { turn: Turn; onChange(): void }) {
         ]}
       />
       <Panel title="What happened">
-        <Timeline events={events} state={state} decisions={decisions} now={now} />
+        <Timeline
+          events={events}
+          state={state}
+          acts={actSteps(own, events, state.status)}
+          decisions={decisions}
+          now={now}
+        />
       </Panel>
       {state.result !== undefined && <Result result={state.result} />}
     </>

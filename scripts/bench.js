@@ -8,6 +8,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 /** In the order in which they are run and shown. */
 const benchmarks = {
   host: "host/host",
+  acts: "host/acts",
   paths: "paths/paths",
   engines: "engines/engines",
   durable: "durable/durable",

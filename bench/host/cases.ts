@@ -8,6 +8,8 @@ export interface LoadCase {
   readonly body: string;
   /** Every answer has to hold this, besides status 200. */
   readonly expected: string;
+  /** What is sent behind each answer under the same id; both together count as one request. */
+  readonly next?: Omit<LoadCase, "name" | "next">;
 }
 
 /** As long as the ids that are put in their place, so that every body of a case has the same length. */
@@ -50,8 +52,32 @@ export function loadCases(now: string): LoadCase[] {
   return rows.map((row) => ({ ...row, body: JSON.stringify(row.body) }));
 }
 
+/** An act that needs what the tool call needs: its beginning, and its outcome. */
+export function actCase(now: string): LoadCase {
+  const needs = [{ action: "read", resource: { namespace: "files", path: notePath } }];
+  const act = { version: 1, id: idMark, tool: "own.read", needs, requestedAt: now, traceId: traceMark };
+  const outcome = {
+    version: 1,
+    traceId: traceMark,
+    status: "succeeded",
+    output: { content: "- milk\n- bread\n", version: 1 },
+  };
+  return {
+    name: "act, begin and outcome",
+    path: "/v1/acts",
+    body: JSON.stringify(act),
+    expected: '"status":"allowed"',
+    next: { path: `/v1/acts/${idMark}/outcome`, body: JSON.stringify(outcome), expected: '"status":"succeeded"' },
+  };
+}
+
 /** A function that makes the whole text of one request after another, for one connection. */
-export function requestMaker({ path, body }: LoadCase, port: number, token: string, traceId: string) {
+export function requestMaker(
+  { path, body }: Pick<LoadCase, "path" | "body">,
+  port: number,
+  token: string,
+  traceId: string,
+) {
   const head = [
     `POST ${path} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,

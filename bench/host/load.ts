@@ -41,18 +41,27 @@ async function run({ load, port, token, connections: count, until }: LoadOrder):
   let sent = 0;
   const isOver = (): boolean => ("ms" in until ? performance.now() - start >= until.ms : sent >= until.requests);
   const drive = (connection: RawConnection): Promise<void> => {
-    const makeRequest = requestMaker(load, port, token, newTrace());
+    const trace = newTrace();
+    const makeRequest = requestMaker(load, port, token, trace);
+    const makeNext = load.next && requestMaker(load.next, port, token, trace);
+    const send = (request: string, expected: string, then: () => void): void =>
+      connection.send(request, ({ status, body }) => {
+        if (status === 200 && body.includes(expected)) return then();
+        fail(new Error(`${load.name} was answered with ${status}: ${body.slice(0, 500)}`));
+      });
     return new Promise((resolve) => {
       const next = (): void => {
         if (isOver()) return resolve();
         sent += 1;
         const begun = performance.now();
-        connection.send(makeRequest(newId()), ({ status, body }) => {
+        const id = newId();
+        const answered = (): void => {
           times.push(performance.now() - begun);
-          if (status !== 200 || !body.includes(load.expected))
-            return fail(new Error(`${load.name} was answered with ${status}: ${body.slice(0, 500)}`));
           next();
-        });
+        };
+        send(makeRequest(id), load.expected, () =>
+          makeNext === undefined ? answered() : send(makeNext(id), load.next?.expected ?? "", answered),
+        );
       };
       next();
     });

@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makePacked } from "./packed.js";
+import { makePacked, packed } from "./packed.js";
 import { linesOf, startAgent, startWorld } from "./world.js";
 
 const cpu = process.arch === "arm64" ? "arm64" : "x64";
@@ -51,6 +52,12 @@ function scenario(to, { options = {}, ...changes } = {}) {
 async function approveAll() {
   for (const question of await world.questions()) await world.approve(question);
 }
+
+test("what is governed has the types that each framework takes", () => {
+  const tsc = join(import.meta.dirname, "../../node_modules/typescript/bin/tsc");
+  const { stdout, status } = spawnSync(node20, [tsc, "-p", join(packed, "programs")], { encoding: "utf8" });
+  expect([stdout, status]).toEqual(["", 0]);
+});
 
 describe.each(frameworks)("$name", ({ node, program, version, asks }) => {
   const start = () => startAgent(node, program, version);
@@ -138,6 +145,12 @@ describe.each(frameworks)("$name", ({ node, program, version, asks }) => {
     await agent.play(cancelled);
     expect(linesOf(cancelled.diary)).toEqual(["sent to bob"]);
     await expect.poll(async () => (await world.outcomes(cancelled.options.run)).at(-1)).toMatch(/ failed$/);
+  });
+
+  test("with a token that no one knows nothing happens, and the model hears so", async () => {
+    const unknown = scenario("bob", { token: "tp_unknown" });
+    expect(await agent.play(unknown)).toMatchObject({ told: [expect.stringContaining("Denied (unauthenticated)")] });
+    expect(linesOf(unknown.diary)).toEqual([]);
   });
 
   test("without a host nothing happens, and the model hears so; in shadow alone it happens", async () => {

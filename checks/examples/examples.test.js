@@ -31,6 +31,7 @@ const programs = {
   "ai-sdk-mcp": "node examples/ai-sdk-mcp/agent.js",
 };
 const callers = Object.keys(programs);
+const governed = ["govern-ai-sdk", "govern-openai-agents", "govern-langchain", "govern-mastra"];
 const apps = ["hono", "express", "next"];
 
 let demo;
@@ -41,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => demo?.stop());
 
 test("every example is on the page, and every command of the page is run here", () => {
-  expect(examples.toSorted()).toEqual([...callers, ...apps].toSorted());
+  expect(examples.toSorted()).toEqual([...callers, ...governed, ...apps].toSorted());
   expect(new Set(commands)).toEqual(new Set([exportToken, exportAppToken, ask, ...examples.map(commandOf)]));
 });
 
@@ -56,11 +57,24 @@ for (const name of examples) {
 test("what an example depends on is what is installed here", () => {
   const { dependencies: installed } = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const { devDependencies } = JSON.parse(readFileSync(join(folder, "../package.json"), "utf8"));
-  const known = { ...installed, ...devDependencies, turnpike: "file:../../packages/turnpike" };
+  const known = {
+    ...installed,
+    ...devDependencies,
+    turnpike: "file:../../packages/turnpike",
+    "turnpike-agents": "file:../../packages/agents",
+  };
   const needed = examples
     .filter((name) => existsSync(join(folder, name, "package.json")))
     .map((name) => ({ ...packageOf(name).dependencies, ...packageOf(name).devDependencies }));
   for (const dependencies of needed) expect(known).toMatchObject(dependencies);
+});
+
+test("an agent is governed by at most three of its lines, and has at most twenty-five", () => {
+  for (const name of governed) {
+    const lines = read(name, "agent.js").trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(25);
+    expect(lines.filter((line) => /turnpike-agents|connectGate|govern\(/.test(line))).toHaveLength(3);
+  }
 });
 
 test("the three apps have the same gate", () => {
@@ -93,6 +107,18 @@ describe("against the demo", () => {
       expect(said.join("\n")).not.toMatch(/^ +at |Traceback/m);
     });
   }
+});
+
+describe("an agent that is governed where it runs", () => {
+  for (const name of governed)
+    test(`${name} prints what the page shows, and says so without a host`, async () => {
+      const pasted = `${exportToken.text}\n${commandOf(name).text}`;
+      const ran = await run(pasted, { TURNPIKE_URL: demo.url });
+      expect(ran).toMatchObject({ exit: 0, stdout: `${commandOf(name).output}\n` });
+      const program = `node examples/${name}/agent.js`;
+      const away = await run(program, { TURNPIKE_URL: "http://127.0.0.1:1", TURNPIKE_TOKEN: "tp_unknown" });
+      expect(away.stdout).toMatch(/^(Denied \(request_failed\): .+\n){2}$/);
+    });
 });
 
 describe("inside an app", () => {

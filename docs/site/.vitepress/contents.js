@@ -8,6 +8,7 @@ const groups = {
   Start: {
     "README.md": "Overview",
     "docs/guide/quickstarts.md": "Quickstarts",
+    "docs/guide/govern-your-agent.md": "Govern your agent",
     "docs/guide/install.md": "Installing",
     "docs/guide/run-the-host.md": "Running the host",
     "docs/guide/operate.md": "Operating it",

@@ -1,2 +1,3 @@
+export { connectGate } from "turnpike/client";
 export type { GovernOptions, Needs } from "../core/index.ts";
 export { govern } from "./govern.ts";

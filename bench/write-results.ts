@@ -23,6 +23,8 @@ const packages = {
   DBOS: "bench/node_modules/@dbos-inc/dbos-sdk",
   Restate: "bench/node_modules/@restatedev/restate-server",
   "Graphile Worker": "bench/node_modules/graphile-worker",
+  pg: "node_modules/pg",
+  postgres: "bench/node_modules/postgres",
 };
 const versions = Object.entries(packages).flatMap(([name, folder]) => {
   const file = join(folder, "package.json");

@@ -12,6 +12,7 @@ const benchmarks = {
   paths: "paths/paths",
   engines: "engines/engines",
   durable: "durable/durable",
+  drivers: "drivers/drivers",
   kernel: "kernel",
   runtime: "runtime",
   http: "http",
@@ -20,7 +21,7 @@ const benchmarks = {
   footprint: "footprint",
 };
 /** What these are compared with, which is installed beside them. */
-const peers = { engines: "casbin", durable: "@restatedev/restate-sdk" };
+const peers = { engines: "casbin", durable: "@restatedev/restate-sdk", drivers: "postgres" };
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 

@@ -295,7 +295,7 @@ async function insertCredential(transaction: Transaction<Schema>, made: NewCrede
 }
 
 /**
- * Makes the credential of somebody who signs in, in a transaction that ends a revision. INVARIANT: nobody learns its token, so only
+ * Makes the credential of a user who signs in, in a transaction that ends a revision. INVARIANT: no one learns its token, so only
  * sessions and codes that this host begins are admitted with it.
  */
 export async function createSignedIn(
@@ -308,7 +308,7 @@ export async function createSignedIn(
 }
 
 /**
- * The credential of somebody who signs in again, with what they may do now, in a transaction that ends a revision; undefined when
+ * The credential of a user who signs in again, with what they may do now, in a transaction that ends a revision; undefined when
  * it was revoked.
  */
 export async function renewSignedIn(

@@ -39,7 +39,7 @@ export {
   type BearerContexts,
   type ContextResolver,
 } from "./resolve-context.ts";
-export { reviewerProblem } from "./reviewer-problem.ts";
+export { type Answerer, reviewerProblem } from "./reviewer-problem.ts";
 export { freshId, freshSecret, isSameText, secretHashOf } from "./secrets.ts";
 export {
   browserHashOf,

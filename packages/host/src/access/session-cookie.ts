@@ -47,7 +47,7 @@ export const signInSeconds = 600;
 
 /**
  * The header that gives a browser what its sign-in with a provider is bound to. It has to come back from another site, so it is not
- * strict: by itself it admits nobody.
+ * strict: by itself it admits no one.
  */
 export function setSignInCookie(origin: string, value: string): string {
   const secure = isSecure(origin) ? "; Secure" : "";

@@ -81,7 +81,7 @@ export interface CodeBounds {
   providerSession?: string | undefined;
 }
 
-/** What an identity provider ends: one of its sessions, or all sessions of somebody. */
+/** What an identity provider ends: one of its sessions, or all sessions of a user. */
 export interface ProviderEnd {
   providerSession?: string | undefined;
   credentialIds: readonly string[];

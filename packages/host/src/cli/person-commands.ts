@@ -20,7 +20,7 @@ type Person = AdminOutput<"listPeople">["people"][number];
 export function addPersonCommands(program: Command, show: Show): void {
   const people = program
     .command("person")
-    .description("See who signs in with an identity provider, and keep somebody out.")
+    .description("See who signs in with an identity provider, and keep a user out.")
     .exitOverride();
   withPageFlags(asOperator(people.command("list"), "List who has signed in.", "turnpike person list --tenant acme"))
     .option("--tenant <id>", "only those of this tenant; of all that you may see unless given")
@@ -57,7 +57,7 @@ export function addPersonCommands(program: Command, show: Show): void {
 }
 
 function tableOf({ people, cursor }: AdminOutput<"listPeople">, flags: ListFlags): string {
-  if (people.length === 0) return "Nobody has signed in with an identity provider.";
+  if (people.length === 0) return "No one has signed in with an identity provider.";
   return withMore(
     renderTable(
       withTenant(flags, ({ namespaceId }) => namespaceId, columns),

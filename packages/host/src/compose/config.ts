@@ -51,6 +51,15 @@ const ConfigSchema = z.strictObject({
         ),
       refusalMinutes: positive.default(60).describe("minutes for which the denial of an act counts"),
       approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
+      answeredBy: z
+        .array(z.enum(["authority", "reviewers"]))
+        .min(1)
+        .default(["authority", "reviewers"])
+        .describe("who answers escalations: the person whose authority is used, or operators who review"),
+    })
+    .refine(({ approvals, answeredBy }) => approvals === 1 || answeredBy.includes("reviewers"), {
+      path: ["answeredBy"],
+      message: "expected reviewers among them: one of two approvals is another's than the person's own",
     })
     .superRefine(({ permitMinutes, maxPermitMinutes }, { addIssue }) => {
       if (permitMinutes <= maxPermitMinutes) return;

@@ -28,7 +28,7 @@ test("a provider that answers is fine, and one that does not is named with what 
   ]);
 });
 
-test("a secret that is not there, or is empty, is found before anybody signs in", async () => {
+test("a secret that is not there, or is empty, is found before anyone signs in", async () => {
   const { issuer } = await signInProviderOfTest({ sub: "alice" });
   const file = join(temporaryFolder(), "secret");
   expect(await checkSignIn(configured(issuer, { clientSecretFile: file }))).toMatchObject([

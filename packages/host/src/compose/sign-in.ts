@@ -2,6 +2,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { OperatorPorts } from "../access/index.ts";
 import { serveProtocol, type ServedProtocol } from "../front/index.ts";
 import { openProvider, providersOf } from "../people/index.ts";
+import { personProtocol } from "../protocols/me/index.ts";
 import { signInProtocol } from "../protocols/sign-in/index.ts";
 import { isLoopback } from "../shared/index.ts";
 import { errorFacts, type Log } from "../telemetry/index.ts";
@@ -10,8 +11,8 @@ import type { Stores } from "./stores.ts";
 
 /** The way in with identity providers; nothing where none is configured. */
 export function openSignIn(
-  { signIn, publicUrl }: Pick<Config, "signIn" | "publicUrl">,
-  { stores, operators, log }: { stores: Stores; operators: OperatorPorts; log: Log },
+  { signIn, publicUrl, escalations: { answeredBy } }: Pick<Config, "signIn" | "publicUrl" | "escalations">,
+  { stores, operators, wakeTurns, log }: { stores: Stores; operators: OperatorPorts; wakeTurns: () => void; log: Log },
 ): ServedProtocol[] {
   const providers = providersOf(signIn).map((config) => openProvider(config));
   if (providers.length === 0) return [];
@@ -22,9 +23,10 @@ export function openSignIn(
     ownOrigin: ownOriginOf(operators.originOf, publicUrl),
     ports: operators,
     onRefused: (refusal: { provider: string; requestId: string }, error: unknown) =>
-      log.warn({ ...refusal, ...errorFacts(error) }, "nobody was signed in"),
+      log.warn({ ...refusal, ...errorFacts(error) }, "no one was signed in"),
   };
-  return [serveProtocol(signInProtocol(services))];
+  const me = { stores, ports: operators, answeredBy, wakeTurns };
+  return [serveProtocol(signInProtocol(services)), serveProtocol(personProtocol(me))];
 }
 
 /** Without a public URL a host is on loopback, and has the names of that alone. */

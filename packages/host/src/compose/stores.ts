@@ -3,6 +3,7 @@ import { limitSettings, withMembers } from "../shared/index.ts";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import {
+  type Answerer,
   createCredentialStore,
   createPrincipalStore,
   createSessionStore,
@@ -89,6 +90,8 @@ export interface StoreOptions {
   openEscalations?: number;
   /** How many people have to approve an escalation; one unless given. */
   approvals?: number;
+  /** Who answers escalations; the person whose authority is used, and reviewers, unless given. */
+  answeredBy?: readonly Answerer[];
   /** How long the approval of an act can be used unless it says so itself; 15 minutes unless given. */
   permitMs?: number;
   /** How long an approval lasts at most; a day unless given. */
@@ -121,7 +124,7 @@ export interface StoreOptions {
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = limitSettings.openEscalations.default } = options;
   const { openTurns, openTurnBytes, unreadMessages } = options;
-  const { approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
+  const { answeredBy, approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
   const { transact = database.transact } = options;
   const revisions = createRevisions(database);
   const ledger = openLedger(withMembers(database, { transact }), options.noticesOf, revisions);
@@ -163,7 +166,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
       if (isRevoked) await closing.ofGrants(transaction, namespaceId, [grantId], at);
       return isRevoked;
     },
-    reviewerProblem,
+    reviewerProblem: (db, credentialId, about, at) => reviewerProblem(db, credentialId, about, at, answeredBy),
     ...(onWithdrawn && { onWithdrawn }),
     async onAnswered(transaction, record, grant) {
       await turns.wakeAnswered(transaction, {

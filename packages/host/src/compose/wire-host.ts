@@ -111,7 +111,7 @@ export async function wireHost(
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
 ): Promise<WiredHost> {
   const { openEscalations, openTurns: maxOpenTurns, openTurnBytes, unreadMessages } = config.limits;
-  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals } = config.escalations;
+  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals, answeredBy } = config.escalations;
   const notices = createNotices({
     webhooks,
     consoleUrl,
@@ -130,6 +130,7 @@ export async function wireHost(
     maxPermitMs: maxPermitMinutes * minuteMs,
     refusalMs: refusalMinutes * minuteMs,
     approvals,
+    answeredBy,
     openEscalations,
     openTurns: maxOpenTurns,
     openTurnBytes,
@@ -259,7 +260,7 @@ export async function wireHost(
     protocols: [
       management.protocol,
       consoleProtocol(),
-      ...openSignIn(config, { stores, operators: management.operators, log }),
+      ...openSignIn(config, { stores, operators: management.operators, wakeTurns: engine.wake, log }),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
       serveProtocol(hooksProtocol({ api, resolveContext, clock })),

@@ -15,7 +15,7 @@ const configured = (settings: object): ProviderConfig => {
 };
 const claims = (more: object = {}) => ({ iss: "https://id.example", sub: "alice", ...more });
 
-test("a person is who the provider says, behind the prefix of the provider, with what everybody holds", () => {
+test("a person is who the provider says, behind the prefix of the provider, with what everyone holds", () => {
   const people = { tenant: "acme", subject: { claim: "email", prefix: "x-" }, purpose: "work", holds: [den] };
   const said = claims({ email: "alice@acme.example", name: "Alice" });
   expect(identify(configured({ people }), "person", said)).toEqual({
@@ -105,10 +105,10 @@ describe("an operator", () => {
     { name: "is what the first fitting rule says", said: { groups: ["desk", "admins"] }, scope: { role: "admin" } },
     { name: "of one tenant", said: { groups: ["desk"] }, scope: { role: "reviewer", tenant: "acme" } },
     { name: "by a claim that is one text", said: { team: "audit" }, scope: { role: "auditor" } },
-    { name: "is nobody whose groups only begin like one", said: { groups: ["admins2", "admin"] }, scope: undefined },
-    { name: "is nobody whose text only contains one", said: { groups: "admins desk" }, scope: undefined },
-    { name: "is nobody without the claim", said: {}, scope: undefined },
-    { name: "is nobody by a list within a list", said: { groups: [["admins"]] }, scope: undefined },
+    { name: "is no one whose groups only begin like one", said: { groups: ["admins2", "admin"] }, scope: undefined },
+    { name: "is no one whose text only contains one", said: { groups: "admins desk" }, scope: undefined },
+    { name: "is no one without the claim", said: {}, scope: undefined },
+    { name: "is no one by a list within a list", said: { groups: [["admins"]] }, scope: undefined },
   ];
   for (const { name, said, scope } of rows)
     test(name, () => {
@@ -118,7 +118,7 @@ describe("an operator", () => {
       const identity = { namespaceId: "operators", access, holds: undefined };
       expect(found).toMatchObject(scope === undefined ? { ok: false, reason: "no_operator" } : { ok: true, identity });
     });
-  test("is no person where nobody is", () => {
+  test("is no person where no one is", () => {
     expect(identify(configured({ operators }), "person", claims())).toEqual({ ok: false, reason: "no_people" });
   });
 });
@@ -158,7 +158,7 @@ describe("a configuration is", () => {
       config: { ...base, issuer: "https://id.example?a", ...people() },
       isTaken: false,
     },
-    { name: "nothing without anybody", config: base, isTaken: false },
+    { name: "nothing without anyone", config: base, isTaken: false },
     {
       name: "no people in the operators' tenant",
       config: { ...base, people: { tenant: "operators" } },
@@ -182,9 +182,9 @@ describe("a configuration is", () => {
       },
       isTaken: false,
     },
-    { name: "nothing granted by nobody", config: { ...base, ...people({ issuer: "directory" }) }, isTaken: false },
+    { name: "nothing granted by no one", config: { ...base, ...people({ issuer: "directory" }) }, isTaken: false },
     { name: "no scopes without openid", config: { ...base, ...people(), scopes: ["email"] }, isTaken: false },
-    { name: "no list of nobody", config: [], isTaken: false },
+    { name: "no list of no one", config: [], isTaken: false },
     {
       name: "two providers into one tenant with different prefixes",
       config: [named("A", "https://a.example", "a-"), named("B", "https://b.example", "b-")],

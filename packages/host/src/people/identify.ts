@@ -22,10 +22,10 @@ export interface ProvedClaims {
   readonly [claim: string]: unknown;
 }
 
-/** As whom somebody signs in. */
+/** As whom a user signs in. */
 export type PersonKind = "person" | "operator";
 
-/** Somebody whom a provider vouches for, as this host knows them. */
+/** A user whom a provider vouches for, as this host knows them. */
 export interface Identity {
   kind: PersonKind;
   issuer: string;
@@ -39,10 +39,10 @@ export interface Identity {
   holds: { issuer: PrincipalRef; capabilities: readonly Capability[] } | undefined;
 }
 
-/** Somebody, or why this host lets nobody in. */
+/** A user, or why this host lets no one in. */
 export type Identified = { ok: true; identity: Identity } | { ok: false; reason: RefusedSignIn };
 
-/** Why nobody is let in whom the provider knows. */
+/** Why no one is let in whom the provider knows. */
 export type RefusedSignIn =
   | "no_people"
   | "no_operator"
@@ -77,7 +77,7 @@ export function identify(config: ProviderConfig, kind: PersonKind, claims: Prove
   };
 }
 
-/** The name of somebody. It is a step of paths, such as that of their own files. */
+/** The name of a user. It is a step of paths, such as that of their own files. */
 function subjectOf(people: PeopleConfig | undefined, claims: ProvedClaims): string | undefined {
   const { claim, prefix } = people?.subject ?? { claim: "sub", prefix: "" };
   const said = claims[claim];

@@ -22,8 +22,8 @@ export type PersonPorts = Pick<
   "sessions" | "originOf" | "rateLimit" | "audit" | "onAuditError" | "clock"
 >;
 
-/** Somebody with a session of their own. */
-export interface AdmittedPerson extends Pick<Operator, "change" | "recordMade"> {
+/** A user with a session of their own. */
+export interface AdmittedPerson extends Pick<Operator, "change" | "changeAll" | "recordMade"> {
   namespaceId: string;
   principal: PrincipalRef;
   credentialId: string;
@@ -34,7 +34,7 @@ type PersonProof = NonNullable<Awaited<ReturnType<PersonPorts["sessions"]["verif
 
 /**
  * The person behind a request, by their session. INVARIANT: nothing else admits a person: no token does, and no session of an operator,
- * who acts for nobody.
+ * who acts for no one.
  */
 export async function requirePerson(
   ports: PersonPorts,
@@ -97,7 +97,7 @@ function changeOf({ namespaceId, principal }: AdmittedPerson, action: string) {
 const noSession = "Sign in: this session has ended, or it is not a person's.";
 const noCode = "This sign-in is over, or was begun in another browser. Sign in again.";
 
-/** Whether a credential is a person's own. That of an agent is no person's, whoever it acts for. */
+/** Whether a credential is a person's own. That of an agent is no person's, also one that acts for a person. */
 function isPerson({ credential: { access } }: Pick<PersonProof, "credential">): boolean {
   return access.signedIn === true && access.admin !== true && access.actor.kind === "human";
 }
@@ -107,6 +107,14 @@ function admitPerson(ports: PersonPorts, proof: PersonProof, record: RequestReco
   record.facts = { tenant: namespaceId, credentialId: id };
   takeAllowance(ports.rateLimit, proof, record);
   const who = { id, actor: access.actor, role: "reviewer" as const, requestId: record.requestId };
-  const { change, recordMade } = createOperator(who, ports.audit, (error) => ports.onAuditError(error));
-  return { namespaceId, principal: access.actor, credentialId: id, session: proof.session, change, recordMade };
+  const { change, changeAll, recordMade } = createOperator(who, ports.audit, (error) => ports.onAuditError(error));
+  return {
+    namespaceId,
+    principal: access.actor,
+    credentialId: id,
+    session: proof.session,
+    change,
+    changeAll,
+    recordMade,
+  };
 }

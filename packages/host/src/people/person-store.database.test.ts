@@ -14,7 +14,7 @@ const den = {
   approval: "each",
 };
 
-/** Somebody whom a provider signs in to a tenant. */
+/** A user whom a provider signs in to a tenant. */
 function person(
   tenant: string,
   sub: string,
@@ -23,7 +23,7 @@ function person(
   const people = { tenant, holds };
   const [config] = providersOf(SignInConfigSchema.parse({ issuer, clientId: "turnpike", people }));
   const found = config && identify(config, "person", { iss: issuer, sub, name: "Alice" });
-  if (found?.ok !== true) throw new Error("Nobody is identified.");
+  if (found?.ok !== true) throw new Error("No one is identified.");
   return found.identity;
 }
 
@@ -36,7 +36,7 @@ async function entered(stores: Stores, identity: Identity, when = at) {
 describe.each(databaseKinds)("people on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  test("get what everybody holds at their first sign-in, and never again", async () => {
+  test("get what everyone holds at their first sign-in, and never again", async () => {
     const stores = openStores(await open());
     const tenant = newTenant();
     const first = await entered(stores, person(tenant, "alice"));
@@ -80,7 +80,7 @@ describe.each(databaseKinds)("people on %s", (kind) => {
     expect(await stores.people.enter({ ...person(tenant, "alice"), providerSubject: "bob" }, at)).toEqual({
       kind: "taken",
     });
-    // The same user under another name would be somebody else.
+    // The same user under another name would be another user.
     const renamed = { ...person(tenant, "bob"), providerSubject: "alice" };
     expect(await stores.people.enter(renamed, at)).toEqual({ kind: "taken" });
     expect(await stores.grants.list(tenant, { limit: 10 })).toHaveLength(1);
@@ -101,7 +101,7 @@ describe.each(databaseKinds)("people on %s", (kind) => {
     expect([again.isNew, again.grants]).toEqual([false, []]);
     expect(await stores.credentials.verifyAgain(again.presented, now)).toMatchObject({ namespaceId: tenant });
     expect(await stores.credentials.verifyAgain(presented, now)).toBeUndefined();
-    expect(await stores.people.find(tenant, { kind: "human", userId: "nobody" })).toBeUndefined();
+    expect(await stores.people.find(tenant, { kind: "human", userId: "dave" })).toBeUndefined();
   });
 
   test("their credential has no token that could be made or rotated", async () => {

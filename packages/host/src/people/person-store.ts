@@ -7,7 +7,7 @@ import type { Database, Revisions, Schema } from "../storage/index.ts";
 import { CredentialAccessSchema } from "../admin-contract/index.ts";
 import type { Identity, PersonKind } from "./identify.ts";
 
-/** Somebody who has signed in. */
+/** A user who has signed in. */
 export interface Person {
   id: string;
   kind: PersonKind;
@@ -32,7 +32,7 @@ export type Entered =
 /** Those who have signed in with an identity provider. */
 export interface PersonStore {
   /**
-   * Lets somebody in. At their first sign-in they get a credential and the grants that are for everybody, all in one transaction; later
+   * Lets a user in. At their first sign-in they get a credential and the grants that are for everyone, all in one transaction; later
    * what they may do is written anew, and no grant is issued again.
    */
   enter(identity: Identity, at: string): Promise<Entered>;
@@ -43,7 +43,7 @@ export interface PersonStore {
   list(page: { namespaceId?: string | undefined; after?: string | undefined; limit: number }): Promise<Person[]>;
   /** The credentials of a provider's user in every tenant, of one kind or of both. */
   credentialsOf(issuer: string, providerSubject: string, kind?: PersonKind): Promise<string[]>;
-  /** Gives somebody whose credential was revoked another one, so that they may sign in again; false for anybody else. */
+  /** Gives a user whose credential was revoked another one, so that they may sign in again; false for anyone else. */
   restore(id: string): Promise<boolean>;
   /** Whether something that counts once has not counted before. It is remembered until an instant. */
   isFirst(id: string, until: Date): Promise<boolean>;
@@ -71,7 +71,7 @@ export function createPersonStore({ db, reporting }: Database, revisions: Revisi
           .executeTakeFirst();
         const shown = name === null ? null : columnText(name);
         if (known !== undefined) {
-          // A provider that says another name of the same user would make somebody else of them.
+          // A provider that says another name of the same user would make another user of them.
           if (known.principal !== principal) return { kind: "taken" };
           const presented = await renewSignedIn(transaction, known.credential_id, access);
           if (presented === undefined) return { kind: "revoked" };

@@ -36,7 +36,7 @@ export class ProviderAwayError extends Error {
   override readonly name = "ProviderAwayError";
 }
 
-/** The provider's answer does not sign anybody in. */
+/** The provider's answer does not sign anyone in. */
 export class SignInRefusedError extends Error {
   override readonly name = "SignInRefusedError";
 }
@@ -53,7 +53,7 @@ const logoutMs = 10 * 60_000;
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
 
 /**
- * Opens a provider. Its metadata is read when it is first needed, and kept: the host starts without it. A secret is read each time
+ * Opens a provider. Its metadata is read when it is first needed, and cached: the host starts without it. A secret is read each time
  * that happens, so that a new file needs no restart before the first sign-in.
  */
 export function openProvider(config: ProviderConfig, { fetch: fetchIt }: ProviderOptions = {}): IdentityProvider {
@@ -94,7 +94,7 @@ export function openProvider(config: ProviderConfig, { fetch: fetchIt }: Provide
         return claims;
       } catch (cause) {
         if (isNetworkError(cause)) throw new ProviderAwayError(`${issuer} does not answer.`, { cause });
-        throw new SignInRefusedError("The provider's answer does not sign anybody in.", { cause });
+        throw new SignInRefusedError("The provider's answer does not sign anyone in.", { cause });
       }
     },
     async readLogout(token) {
@@ -136,7 +136,7 @@ async function discover(config: ProviderConfig, fetchIt: typeof fetch | undefine
   // Loaded by a host that signs people in, and by no other.
   const client = await import("openid-client");
   const isPlain = new URL(issuer).protocol === "http:";
-  // Without these checks, an ID token that came over TLS would count whoever signed it.
+  // Without these checks, an ID token that came over TLS would count with any signature.
   const execute = [client.enableNonRepudiationChecks, ...(isPlain ? [client.allowInsecureRequests] : [])];
   const configuration = await client.discovery(
     new URL(issuer),

@@ -30,7 +30,7 @@ const PeopleSchema = z.strictObject({
   subject: z
     .strictObject({ claim: ClaimNameSchema.default("sub"), prefix: z.string().max(64).default("") })
     .prefault({})
-    .describe("claim that names a person, and what stands before it"),
+    .describe("claim that names a person, and what is put before it"),
   purpose: PurposeSchema.default("work"),
   issuer: z
     .string()
@@ -67,11 +67,11 @@ const ProviderSchema = z
   })
   .refine(({ people, operators }) => people !== undefined || operators !== undefined, {
     path: ["people"],
-    message: "expected this or operators: nobody could sign in",
+    message: "expected this or operators: no one could sign in",
   })
   .refine(({ operatorsOnly, operators }) => !operatorsOnly || operators !== undefined, {
     path: ["operatorsOnly"],
-    message: "expected operators, or nobody could open the console",
+    message: "expected operators, or no one could open the console",
   });
 
 export const SignInConfigSchema = z
@@ -102,7 +102,7 @@ export function nameOf({ name, issuer }: Pick<ProviderConfig, "name" | "issuer">
 
 /**
  * Why providers cannot be used together. Two that could name the same person, because what they say is put behind the same letters,
- * could each sign in as somebody of the other.
+ * could each sign in as a user of the other.
  */
 function problemOf(providers: readonly ProviderConfig[]): string | undefined {
   for (const [place, one] of providers.entries()) {
@@ -130,7 +130,7 @@ function mayShareNames(one: PeopleConfig | undefined, other: PeopleConfig | unde
   return first.startsWith(second) || second.startsWith(first);
 }
 
-/** Who can read or change what a provider says in transit is whoever they like, so beyond this machine TLS is required. */
+/** Who can read or change what a provider says in transit may sign in as any user, so beyond this machine TLS is required. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(text);

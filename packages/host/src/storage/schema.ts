@@ -264,7 +264,7 @@ export interface Schema {
     /** Who they are here, as text. */
     principal: string;
     name: string | null;
-    /** What their sessions are for. Nobody has its token. */
+    /** What their sessions are for. No one has its token. */
     credential_id: string;
     created_at: string;
     signed_in_at: string;

@@ -7,7 +7,7 @@ export const PersonSchema = z.strictObject({
   ...tenant,
   principal: PrincipalRefSchema,
   kind: z.enum(["person", "operator"]),
-  name: z.string().optional().meta({ description: "as the identity provider says it; anybody may have the same" }),
+  name: z.string().optional().meta({ description: "as the identity provider says it; anyone may have the same" }),
   issuer: z.string().meta({ description: "the identity provider that they sign in with" }),
   credentialId: IdentifierSchema.meta({ description: "what their sessions are for; it has no token" }),
   firstSignInAt: TimestampSchema,

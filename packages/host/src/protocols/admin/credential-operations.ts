@@ -49,7 +49,7 @@ export function credentialOperations(services: AdminServices): AdminOperations<C
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (access.admin === true) requirePlainNames(access);
-      if (access.signedIn === true) throw invalid("/access/signedIn: expected only of somebody who signs in.");
+      if (access.signedIn === true) throw invalid("/access/signedIn: expected only of a user who signs in.");
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshId();
       const { purposes, senders, evaluates, role = "admin", tenant } = access;

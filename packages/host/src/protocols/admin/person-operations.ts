@@ -3,7 +3,7 @@ import type { AdminOutput } from "../../admin-contract/index.ts";
 import type { Person } from "../../people/index.ts";
 import { conflict, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
-/** Listing who signs in, and keeping somebody out. */
+/** Listing who signs in, and keeping a user out. */
 export function personOperations({
   stores,
   clock,

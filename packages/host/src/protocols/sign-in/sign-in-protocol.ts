@@ -42,12 +42,12 @@ import { pageReply } from "./sign-in-page.ts";
 export interface SignInServices {
   providers: readonly IdentityProvider[];
   people: PersonStore;
-  /** Whether a tenant was deleted: nobody signs in there. */
+  /** Whether a tenant was deleted: no one signs in there. */
   isDeleted(namespaceId: string): Promise<boolean>;
   /** Where the provider sends browsers back to: an origin that no request can choose. */
   ownOrigin(headers: IncomingRequest["request"]["headers"]): string;
   ports: OperatorPorts;
-  /** Told why nobody was let in, which callers learn little of. */
+  /** Told why no one was let in, which callers learn little of. */
   onRefused(refusal: { provider: string; requestId: string }, error: unknown): void;
 }
 
@@ -93,7 +93,7 @@ async function begin(services: SignInServices, { request, record }: IncomingRequ
   const [provider, ...others] = named === null ? open : open.filter(({ name }) => name === named);
   if (provider === undefined)
     return pageReply(404, {
-      title: "Nobody can sign in here",
+      title: "No one can sign in here",
       text: "No identity provider is configured for this page.",
       ways: [],
     });
@@ -195,28 +195,28 @@ function lostPage(to: string): Reply {
   });
 }
 
-/** The provider knows somebody whom this host does not let in. */
+/** The provider knows a user whom this host does not let in. */
 class NotLetInError extends Error {
   override readonly name = "NotLetInError";
   readonly reason: RefusedSignIn;
   constructor(reason: RefusedSignIn) {
-    super(`Nobody was let in: ${reason}.`);
+    super(`No one was let in: ${reason}.`);
     this.reason = reason;
   }
 }
 
-const askOperator = "Whoever runs this host can change that.";
+const askOperator = "An operator of this host can change that.";
 const notLetIn: Readonly<Record<RefusedSignIn, string>> = {
-  no_people: `This provider signs operators in, and nobody else. ${askOperator}`,
+  no_people: `This provider signs operators in, and no one else. ${askOperator}`,
   no_operator: `You are no operator here. ${askOperator}`,
   no_subject: `Your provider gives you no name that can be used here. ${askOperator}`,
   no_tenant: `Your provider names no tenant of yours. ${askOperator}`,
   revoked: `Your access was revoked. ${askOperator}`,
-  taken: `Somebody else signs in under your name. ${askOperator}`,
+  taken: `Another user signs in under your name. ${askOperator}`,
   deleted_tenant: "Your tenant was deleted.",
 };
 
-/** Lets somebody in, and records it. What they are granted at their first sign-in is in the same transaction, and the trail. */
+/** Lets a user in, and records it. What they are granted at their first sign-in is in the same transaction, and in the audit log. */
 async function enter(
   { people, ports, isDeleted }: SignInServices,
   provider: IdentityProvider,
@@ -243,7 +243,7 @@ async function enter(
 }
 
 /**
- * Ends the sessions of whom somebody was and is no more, by what their provider says now: an operator, or a person of another tenant.
+ * Ends the sessions of whom a user was and is no more, by what their provider says now: an operator, or a person of another tenant.
  */
 async function endFormer(
   services: SignInServices,
@@ -270,7 +270,7 @@ function changeOfHold({ namespaceId, id, subject, issuer }: Grant) {
 
 const LogoutSchema = z.object({ logout_token: z.string().min(1).max(16_384) });
 
-/** OpenID Connect's back-channel logout: the provider says that one of its sessions has ended, or all of somebody's. */
+/** OpenID Connect's back-channel logout: the provider says that one of its sessions has ended, or all of a user's. */
 async function logOut(services: SignInServices, { request, record }: IncomingRequest): Promise<Reply> {
   const { people, ports, providers } = services;
   record.headers["cache-control"] = "no-store";

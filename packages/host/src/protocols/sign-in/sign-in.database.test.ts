@@ -70,7 +70,7 @@ test("who is no operator any more is not let in, and their sessions end", async 
   expect(session.status).toBe(401);
 });
 
-describe("the answer of a provider signs nobody in", () => {
+describe("the answer of a provider signs no one in", () => {
   const rows: { name: string; misbehavior: Misbehavior; status?: number }[] = [
     { name: "with an ID token that another key signed", misbehavior: { isForeignKey: true } },
     { name: "with an ID token for another client", misbehavior: { claims: { aud: "another" } } },
@@ -170,7 +170,7 @@ test("a sign-in takes ten minutes at most", async () => {
   expect((await browser.open((answer.headers.get("location") ?? "").replace(host.origin, ""))).status).toBe(400);
 });
 
-test("a host starts without its provider, and says so when somebody wants to sign in", async () => {
+test("a host starts without its provider, and says so when a user wants to sign in", async () => {
   const { host, provider } = await open();
   provider.misbehavior = { status: 503 };
   const browser = host.newBrowser();
@@ -269,7 +269,7 @@ describe("the provider's logout", () => {
   const isIn = async (browser: TestBrowser, page: string) =>
     (await browser.send("/admin/v1/session", undefined, { "x-turnpike-console": page })).status === 200;
 
-  test("ends one session by its id, and all of somebody's by their subject, and each token counts once", async () => {
+  test("ends one session by its id, and all of a user's by their subject, and each token counts once", async () => {
     const { host, provider } = await open();
     const [one, other] = [host.newBrowser(), host.newBrowser()];
     provider.user = { ...carol, sid: "session-1" };
@@ -292,7 +292,7 @@ describe("the provider's logout", () => {
     { name: "of another issuer", claims: { sub: "carol", iss: "https://id.example" } },
     { name: "that is an ID token", claims: { sub: "carol", nonce: "n" } },
     { name: "that is about no logout", claims: { sub: "carol", events: {} } },
-    { name: "about nobody", claims: {} },
+    { name: "about no one", claims: {} },
     { name: "from long ago", claims: { sub: "carol", iat: 1_700_000_000 } },
     { name: "without an id", claims: { sub: "carol", jti: undefined } },
   ];

@@ -1,0 +1,1 @@
+export { personProtocol, type PersonServices } from "./person-protocol.ts";

@@ -48,6 +48,8 @@ interface ActContent {
 
 /** The largest outcome that is stored. */
 const maxOutcomeBytes = 262_144;
+/** How many acts a host remembers. */
+const maxRecent = 10_000;
 const findSql = `select nonce, fingerprint, expires_at, content, status, outcome, completed_at, is_late from acts
   where namespace_id = $1 and actor = $2 and scope = $3 and id = $4`;
 
@@ -55,6 +57,12 @@ const findSql = `select nonce, fingerprint, expires_at, content, status, outcome
 export function createActStore(database: Database, ledger: Ledger): HostActStore {
   /** Claims of which it is unknown whether they were made. No one was told of them. */
   const unknown = createRetryQueue<PendingWrite>();
+  /** The acts that this host began last, which are mostly reported to it too. */
+  const recent = new Map<string, StoredAct>();
+  const remember = (key: RowKey, act: StoredAct): void => {
+    recent.set(nameOf(key), act);
+    for (const oldest of recent.keys()) if (recent.size > maxRecent) recent.delete(oldest);
+  };
 
   const find = async (key: RowKey): Promise<StoredAct | undefined> => {
     const [row] = await database.read<ActRow>(findSql, [key.namespace_id, key.actor, key.scope, key.id]);
@@ -111,6 +119,7 @@ export function createActStore(database: Database, ledger: Ledger): HostActStore
         switch (state.kind) {
           case "made":
             if (taken === undefined) throw new Error("An act began that was refused.");
+            remember(row, { ...act, claim: claim.nonce, taken });
             return { kind: "begun" };
           case "taken": {
             const known = await orUnavailable(find(row));
@@ -129,8 +138,11 @@ export function createActStore(database: Database, ledger: Ledger): HostActStore
     },
     finish(key, act, { fingerprint, end, isFree: isFreed, event }) {
       const entries = event === undefined ? [] : [entryOf(event)];
-      return orUnavailable(submitEnd(endingOf(rowKey(key), act, end, isFreed), fingerprint, entries));
+      const row = rowKey(key);
+      recent.delete(nameOf(row));
+      return orUnavailable(submitEnd(endingOf(row, act, end, isFreed), fingerprint, entries));
     },
+    recall: (key) => recent.get(nameOf(rowKey(key))),
     find: (key) => orUnavailable(find(rowKey(key))),
     close: () => unknown.close(),
   };
@@ -198,6 +210,10 @@ function rowKey({ namespaceId, actor, scope, id }: ActKey): RowKey {
     scope: columnText(scope),
     id: columnText(id),
   };
+}
+
+function nameOf({ namespace_id, actor, scope, id }: RowKey): string {
+  return JSON.stringify([namespace_id, actor, scope, id]);
 }
 
 function claimKey({ namespace_id, actor, scope, id }: RowKey): KeyColumns {

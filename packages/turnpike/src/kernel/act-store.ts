@@ -85,6 +85,11 @@ export interface ActStore {
    * already; `isSame` then says whether it has the same fingerprint. A permit comes back only while it would still count.
    */
   finish(key: ActKey, act: StoredAct, report: ActReport): Promise<"stored" | { isSame: boolean }>;
+  /**
+   * What this process remembers of an act that it began, to spare a read before `finish`. The act may have ended since, or have begun
+   * anew elsewhere.
+   */
+  recall?(key: ActKey): StoredAct | undefined;
   /** The last act that began under this key; undefined when none did. */
   find(key: ActKey): Promise<StoredAct | undefined>;
 }

@@ -182,6 +182,21 @@ describe("an outcome", () => {
     ]);
   });
 
+  test("of an act that has begun anew elsewhere is that of the new beginning", async () => {
+    const acts = memoryActs();
+    const { begin, finish } = actsOf({ acts });
+    await begin();
+    const key = { namespaceId: "demo", actor: contextOf().actor, scope: "trace trace-1", id: "act-1" };
+    const first = await acts.find(key);
+    await finish(nothing);
+    await begin();
+    const elsewhere = actsOf({ acts: { ...acts, recall: () => first } });
+    expect(await elsewhere.finish(done)).toMatchObject({ status: "succeeded" });
+    expect(await elsewhere.finish(done)).toMatchObject({ status: "succeeded" });
+    expect(await rejection(elsewhere.finish({ ...done, output: "other" }))).toMatchObject({ code: "outcome_conflict" });
+    expect(await acts.find(key)).toMatchObject({ claim: "claim-2", end: { status: "succeeded", output: "short" } });
+  });
+
   for (const { name, operation } of [
     { name: "of an act that did not begin", operation: () => actsOf().finish(done) },
     {

@@ -30,14 +30,26 @@ export async function finishAct(
   const outcome = accept(ActOutcomeSchema, reported);
   if (!outcome.ok) throw new KernelError("invalid_request");
   const key = actKey(trusted, { id, ...scopeOf(outcome.value) });
-  const act = await acts.find(key);
+  const report = async (act: StoredAct): Promise<{ end: ActEnd; stored: Awaited<ReturnType<ActStore["finish"]>> }> => {
+    const { end, isFree } = endOf(outcome.value, act, trusted.now);
+    const event = ports.audit === "none" ? undefined : eventOf(trusted, id, act, end, isFree);
+    const stored = await acts.finish(key, act, { fingerprint: fingerprintOf(outcome.value), end, isFree, event });
+    return { end, stored };
+  };
+  const recalled = acts.recall?.(key);
+  const act = recalled ?? (await acts.find(key));
   if (act === undefined) throw new KernelError("not_found");
-  const { end, isFree } = endOf(outcome.value, act, trusted.now);
-  const event = ports.audit === "none" ? undefined : eventOf(trusted, id, act, end, isFree);
-  const stored = await acts.finish(key, act, { fingerprint: fingerprintOf(outcome.value), end, isFree, event });
+  const { end, stored } = await report(act);
   if (stored === "stored") return endedState(id, end);
-  if (!stored.isSame) throw new KernelError("outcome_conflict");
   const known = await acts.find(key);
+  if (recalled !== undefined && known !== undefined && known.claim !== recalled.claim) {
+    // It was given back and has begun anew elsewhere: the outcome is that of the new beginning.
+    const anew = await report(known);
+    if (anew.stored === "stored") return endedState(id, anew.end);
+    if (!anew.stored.isSame) throw new KernelError("outcome_conflict");
+    return endedState(id, anew.end);
+  }
+  if (!stored.isSame) throw new KernelError("outcome_conflict");
   // The report that was stored before may have freed the key, and the act may have begun anew since.
   return known?.claim === act.claim ? stateOf(id, known, trusted.now) : endedState(id, end);
 }

@@ -249,7 +249,7 @@ const calls: Row[] = [
   {
     name: "a message into an inbox",
     run: ({ messages }) => messages.deliver({ ...envelope, sender: user, receiver: agent }, tenant, now),
-    plan: ["inboxes_pkey", "messages_by_sender", "messages_waiting_by_sender"],
+    plan: ["inboxes_pkey", "messages_by_sender", "messages_pkey", "messages_waiting_by_sender"],
   },
   {
     name: "a turn that begins, and writes",

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import { columnText } from "../shared/index.ts";
-import { advisoryLocks, type Database, type Schema } from "../storage/index.ts";
+import { advisoryLocks, stepOf, type Database, type Schema } from "../storage/index.ts";
 import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type TurnSlots } from "./turn-slots.ts";
 
@@ -127,46 +127,43 @@ function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
   };
 }
 
-const lockSql = "select pg_advisory_xact_lock($1::integer, 0)";
-const waitSql = "select set_config('lock_timeout', $1, true)";
-const longestWait = "2s";
-
 /** A host that stalls holds the lock for seconds only. Hosts that wait for the lock give up before that. */
 async function lock(transaction: Transaction<Schema>): Promise<void> {
-  await sql`select set_config('lock_timeout', ${longestWait}, true),
+  await sql`select set_config('lock_timeout', '2s', true),
     set_config('idle_in_transaction_session_timeout', '5s', true)`.execute(transaction);
   await sql`select pg_advisory_xact_lock(${advisoryLocks.admission}, 0)`.execute(transaction);
 }
-
-/** Counts the turns that run, and adds one if there is a slot for it. */
-const admitSql = `with counts as materialized (select count(*) as "all", count(*) filter (where namespace_id = $3) as tenant,
-    count(*) filter (where namespace_id = $3 and credential_id = $4) as credential,
-    count(*) filter (where host_id <> $2) as others from running_turns),
-  admitted as (insert into running_turns (id, host_id, namespace_id, credential_id)
-    select $1::text, $2::integer, $3::text, $4::text from counts
-    where "all" < $5::bigint and tenant < $6::bigint and credential < $7::bigint)
-  select * from counts`;
 
 /** What ran before a turn, of which so many on other hosts. */
 type Counts = TurnLimits & { others: number };
 
 /** Takes slots for the turns of a batch in their order, while there are any, in one round trip. The lock is held while it runs. */
 async function admit(
-  { transact }: Database,
+  { db, transact }: Database,
   { all, tenant, credential }: TurnLimits,
   batch: readonly Waiting[],
 ): Promise<readonly Counts[]> {
-  const steps = [
-    { sql: waitSql, rows: [[longestWait]] },
-    { sql: lockSql, rows: [[advisoryLocks.admission]] },
-    {
-      sql: admitSql,
-      rows: batch.map(({ row }) => {
-        const { id, host_id, namespace_id, credential_id } = row;
-        return [id, host_id, namespace_id, credential_id, all, tenant, credential];
-      }),
-    },
+  const isLocked = [
+    sql`select set_config('lock_timeout', '2s', true)`,
+    sql`select pg_advisory_xact_lock(${advisoryLocks.admission}, 0)`,
   ];
+  const areAdmitted = batch.flatMap(({ row: { id, host_id, namespace_id, credential_id } }) => {
+    const ofTenant = sql`namespace_id = ${namespace_id}`;
+    const ofCredential = sql`${ofTenant} and credential_id = ${credential_id}`;
+    return [
+      sql`select count(*) as "all", count(*) filter (where ${ofTenant}) as tenant,
+        count(*) filter (where ${ofCredential}) as credential,
+        count(*) filter (where host_id <> ${host_id}) as others from running_turns`,
+      // INVARIANT: a turn has a row only if there was a slot for it, by the limits of `reachedLimit`.
+      sql`insert into running_turns (id, host_id, namespace_id, credential_id)
+        select cast(${id} as text), cast(${host_id} as integer), cast(${namespace_id} as text), cast(${credential_id} as text)
+        where (select count(*) from running_turns) < ${all}
+          and (select count(*) from running_turns where ${ofTenant}) < ${tenant}
+          and (select count(*) from running_turns where ${ofCredential}) < ${credential}`,
+    ];
+  });
+  const steps = [...isLocked, ...areAdmitted].map((query) => stepOf(query.compile(db)));
   const results = await transact((run) => run(steps, "commit"));
-  return (results.at(-1)?.rows ?? []) as unknown as Counts[];
+  const counted = results.slice(isLocked.length).filter((_, place) => place % 2 === 0);
+  return counted.flatMap(({ rows }) => rows) as unknown as Counts[];
 }

@@ -185,7 +185,7 @@ describe("hosts that share a PostgreSQL", () => {
     const location = await newLocation("postgres");
     const here = await openHost(location);
     // The first place is lost with the answer to its commit; the next one is admitted before the repair.
-    const { database, statements } = recordStatements(failingAt(here, 5, "after"));
+    const { database, statements } = recordStatements(failingAt(here, 6, "after"));
     const slots = await openTurnSlots(database, limits, ignore);
     await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
     await admitAll(slots, ["a/1"]);
@@ -197,8 +197,8 @@ describe("hosts that share a PostgreSQL", () => {
   test("refuse when the count cannot be taken, whichever statement fails, and no place is lost", async () => {
     const database = await openFresh("postgres");
     for (const when of ["before", "after"] as const) {
-      // The first statement finds hosts that died; then two for the lock, one that counts and inserts, and commit.
-      for (const place of [2, 3, 4, 5]) {
+      // The first statement finds hosts that died; then two for the lock, count, insert and commit.
+      for (const place of [2, 3, 4, 5, 6]) {
         const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
         await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
         await vi.waitUntil(async () => (await rowsOf(database)).length === 0, patience);
@@ -209,8 +209,8 @@ describe("hosts that share a PostgreSQL", () => {
   test("remove the row of a turn that ended while the database was away", async () => {
     const database = await openFresh("postgres");
     const errors: unknown[] = [];
-    // The sixth statement is the one that gives the place back.
-    const slots = await openTurnSlots(failingAt(database, 6, "before"), limits, (error) => void errors.push(error));
+    // The seventh statement is the one that gives the place back.
+    const slots = await openTurnSlots(failingAt(database, 7, "before"), limits, (error) => void errors.push(error));
     const [admission] = await admitAll(slots, ["a/1"]);
     expect(await rowsOf(database)).toHaveLength(1);
     if (admission?.kind === "admitted") await admission.release();

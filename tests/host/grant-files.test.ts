@@ -89,7 +89,20 @@ test("the difference is shown first, and nothing is done before the operator agr
   ];
   const apply = words`grant apply -f ${file}`;
   expect(await run(apply)).toEqual({ ...said(...difference), code: 1, stderr: notDone });
-  expect(await run([...apply, "--dry-run"])).toEqual(said(...difference));
+  const notes = "files/notes/** of any owner, on grants of";
+  const regions = [
+    "",
+    "Opened:",
+    `  agent:assistant may search ${notes} human:alice, for any purpose`,
+    `  agent:helper may search ${notes} agent:assistant, for any purpose`,
+    "Closed:",
+    `  agent:assistant may list ${notes} human:alice, for any purpose`,
+    `  agent:helper may list ${notes} agent:assistant, for any purpose`,
+  ];
+  expect(await run([...apply, "--dry-run"])).toEqual({ ...said(...difference, ...regions), code: 3 });
+  expect(await run(words`grant diff ${file}`)).toEqual({ ...said(...regions.slice(1)), code: 3 });
+  const same = "For all requests, now and later, nothing opens, closes or changes.";
+  expect(await run(words`grant diff ${file} ${file}`)).toEqual(said(same));
   const { stdout: list } = await command(host, words`grant list --tenant letters --state live`);
   expect(list.match(/read,list/g)).toHaveLength(2);
 

@@ -60,15 +60,19 @@ describe.each(anyDatabase)("an operator of the demo on %s", (kind) => {
 
     const create = words`grant create --tenant demo --to agent:assistant --from human:alice
       --resource files/private --action read --id draft --preview`;
-    expect(steady(await command(host, create))).toEqual(
-      said(
+    expect(steady(await command(host, create))).toEqual({
+      ...said(
         "Nothing was changed.",
+        "",
+        "Opened:",
+        "  agent:assistant may read files/private/** of any owner, on grants of human:alice, for any purpose",
         "",
         "Of 2 decisions since 2026-01-01T00:00:00.000Z, these would change:",
         "NOW                         THEN     TIMES  ACTOR            ACT",
         "denied (no_matching_grant)  allowed  1      agent:assistant  read files/private/diary.md of human:alice, on grants of human:alice, for demo",
       ),
-    );
+      code: 3,
+    });
     const revoke = words`grant revoke assistant-notes --tenant demo --preview`;
     expect(steady(await command(host, revoke)).stdout).toContain(
       "allowed  denied (no_matching_grant)  1      agent:assistant  read files/notes/ideas.md",
@@ -81,9 +85,17 @@ describe.each(anyDatabase)("an operator of the demo on %s", (kind) => {
     expect(new Set(grants.map(({ state }) => state))).toEqual(new Set(["live"]));
 
     const elsewhere = words`grant create --tenant acme --to agent:a --from human:b --resource files --action read --preview`;
-    expect(await command(host, elsewhere)).toEqual(
-      said("Nothing was changed.", "", "There is no decision in the audit log that could change."),
-    );
+    expect(await command(host, elsewhere)).toEqual({
+      ...said(
+        "Nothing was changed.",
+        "",
+        "Opened:",
+        "  agent:a may read files/** of any owner, on grants of human:b, for any purpose",
+        "",
+        "There is no decision in the audit log that could change.",
+      ),
+      code: 3,
+    });
 
     const taken = words`grant create --tenant demo --to agent:assistant --from human:alice
       --resource files --action read --id assistant-notes --preview`;

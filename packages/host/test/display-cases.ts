@@ -1,4 +1,5 @@
 import type { Act, Capability, Constraints, Grant, JsonObject } from "turnpike/contracts";
+import type { GrantComparison, Region } from "turnpike/kernel";
 
 const alice = { kind: "human", userId: "alice" } as const;
 const notes = { namespace: "files", path: ["notes"] };
@@ -414,3 +415,85 @@ export const consideredCases: readonly ConsideredCase[] = [
   { failed: undefined, shown: "It was not needed." },
   { failed: undefined, terms: { id: "it" }, shown: "It allows this." },
 ];
+
+const everyRequest: Region = {
+  subject: { kind: "agent", agentId: "assistant" },
+  authority: alice,
+  owner: { not: [] },
+  ...notes,
+  scope: "descendants",
+  actions: ["read", "list"],
+  purposes: { not: [] },
+  terms: [{}],
+  by: ["grant-1"],
+};
+const bob = { kind: "human", userId: "bob" } as const;
+
+/** What is shown of requests that grants decide alike, since 2026-01-01T12:00:00Z. */
+export const regionCases: readonly { region: Partial<Region>; shown: string }[] = [
+  {
+    region: {},
+    shown: "agent:assistant may read and list files/notes/** of any owner, on grants of human:alice, for any purpose",
+  },
+  {
+    region: { scope: "exact", owner: [alice, bob], purposes: ["support", "a b"], from: "2026-01-01T12:00:00Z" },
+    shown:
+      'agent:assistant may read and list files/notes of human:alice or human:bob, on grants of human:alice, for support or "a b"',
+  },
+  {
+    region: {
+      actions: { not: [] },
+      except: [
+        { path: ["notes", "old"], scope: "descendants" },
+        { path: ["notes", "a"], scope: "exact" },
+      ],
+      from: "2026-02-01T00:00:00Z",
+      until: "2026-03-01T00:00:00Z",
+    },
+    shown:
+      "agent:assistant may do anything in files/notes/** except files/notes/old/** and files/notes/a of any owner, on grants of human:alice, for any purpose, from 2026-02-01T00:00:00Z, until 2026-03-01T00:00:00Z",
+  },
+  {
+    region: { actions: { not: ["read", "list"] }, owner: { not: [bob] }, purposes: { not: ["support"] } },
+    shown:
+      "agent:assistant may do anything but read and list in files/notes/** of any owner but human:bob, on grants of human:alice, for any purpose but support",
+  },
+  {
+    region: { terms: [{ approval: "each" }, { maxUses: 1 }, { approval: "each", maxUses: 3 }] },
+    shown:
+      "agent:assistant may read and list files/notes/** of any owner, on grants of human:alice, for any purpose, with a person's approval each time, once or at most 3 times and with a person's approval each time",
+  },
+];
+
+/** What is shown of a change of grants. */
+export const comparisonCases: readonly { name: string; comparison: Partial<GrantComparison>; lines: string[] }[] = [
+  { name: "nothing", comparison: {}, lines: ["For all requests, now and later, nothing opens, closes or changes."] },
+  {
+    name: "everything",
+    comparison: {
+      opened: [{ ...everyRequest, actions: ["read"] }],
+      closed: [{ ...everyRequest, actions: ["list"] }],
+      changed: [
+        { ...everyRequest, actions: ["stat"], terms: [{ maxUses: 2 }], was: [{ maxUses: 1 }] },
+        { ...everyRequest, actions: ["send"], was: [{ approval: "each" }], wider: true },
+      ],
+      more: true,
+    },
+    lines: [
+      "Opened:",
+      "  agent:assistant may read files/notes/** of any owner, on grants of human:alice, for any purpose",
+      "No longer needs approval:",
+      "  agent:assistant may send files/notes/** of any owner, on grants of human:alice, for any purpose: without conditions, and it was with a person's approval each time",
+      "Closed:",
+      "  agent:assistant may list files/notes/** of any owner, on grants of human:alice, for any purpose",
+      "On other terms:",
+      "  agent:assistant may stat files/notes/** of any owner, on grants of human:alice, for any purpose: at most 2 times, and it was once",
+      "There is more than this.",
+    ],
+  },
+];
+
+/** Such a region. */
+export function regionOf(region: Partial<Region>): Region {
+  return { ...everyRequest, ...region };
+}

@@ -133,7 +133,7 @@ function textOf(terms: readonly Terms[]): string {
 }
 
 /** What an answer says of a request. Throws when two of its regions have it. */
-function saidOf(regions: readonly (Region & { kind: string; was?: Terms[]; wider?: true })[]): string {
+function saidOf(regions: readonly (Region & { kind: string; was?: Terms[]; wider?: true | undefined })[]): string {
   const [one, other] = regions;
   if (other !== undefined) throw new Error("Two regions overlap.");
   if (one === undefined) return "same";

@@ -4,6 +4,7 @@ import type { ResourceRef } from "turnpike/contracts";
 export {
   aboutText,
   capabilityText,
+  comparisonLines,
   decidedText,
   grantText,
   listText,

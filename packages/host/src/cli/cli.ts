@@ -104,6 +104,10 @@ export async function runCommand(args: readonly string[], startedAs = "turnpike"
   let code = 0;
   let place: HostPlace | undefined;
   const isJson = asksForJson(args);
+  const show: Show = ({ json }, answer, text, exitCode = 0) => {
+    print(json === true ? jsonText(answer) : text);
+    code = exitCode;
+  };
   const program = new Command("turnpike")
     // Commander's errors are told as every other failure is; help that it shows in the place of one is for people.
     // Commands in help are of this program, as it was started.
@@ -228,8 +232,6 @@ function sourcesOf({ config, host, port, database, set }: ConfigFlags, isJson: b
   const warn = (message: string): void => void process.stderr.write(`${warningText(message, isJson)}\n`);
   return { file: config, env: process.env, flags, warn };
 }
-
-const show: Show = ({ json }, answer, text) => print(json === true ? jsonText(answer) : text);
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);

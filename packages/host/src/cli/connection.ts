@@ -43,8 +43,11 @@ export interface PageFlags {
   cursor?: string;
 }
 
-/** Prints text for people, or JSON for scripts. */
-export type Show = (flags: { json?: boolean }, answer: unknown, text: string) => void;
+/** Prints text for people, or JSON for scripts. The command exits with the code, and with 0 without one. */
+export type Show = (flags: { json?: boolean }, answer: unknown, text: string, exitCode?: number) => void;
+
+/** The exit code of a command that shows a change which allows more than before. */
+export const openingCode = 3;
 
 /** Adds the flags of an operator's command, and an example to its help. */
 export function asOperator(command: Command, description: string, example: string): Command {

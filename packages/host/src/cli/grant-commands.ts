@@ -37,7 +37,7 @@ interface ListFlags extends OperatorFlags, PageFlags {
   resource?: string;
 }
 
-/** `grant create | derive | list | show | revoke | export | suggest | apply | import`. */
+/** `grant create | derive | list | show | revoke | export | suggest | apply | import | diff`. */
 export function addGrantCommands(program: Command, show: Show): void {
   const grants = program
     .command("grant")
@@ -69,11 +69,13 @@ export function addGrantCommands(program: Command, show: Show): void {
       const issued = await requestAdmin(flags, "createGrant", grant);
       show(flags, issued, `Issued ${oneLine(issued.id)}.`);
     });
-  withTerms(
-    asOperator(
-      grants.command("derive"),
-      "Issue a grant that is no wider than the one it is derived from, issued by the holder of that grant.",
-      "turnpike grant derive grant-1 --tenant acme --to agent:helper --resource files/notes/todo.md --exact --action read",
+  withPreview(
+    withTerms(
+      asOperator(
+        grants.command("derive"),
+        "Issue a grant that is no wider than the one it is derived from, issued by the holder of that grant.",
+        "turnpike grant derive grant-1 --tenant acme --to agent:helper --resource files/notes/todo.md --exact --action read",
+      ),
     ),
   )
     .argument("<parent>", "the id of the grant to derive from")
@@ -86,14 +88,15 @@ export function addGrantCommands(program: Command, show: Show): void {
       );
       if (saysPart && !isNarrowed)
         throw new ConfigError("grant derive: expected --resource and --action together, or neither of them.");
-      const issued = await requestAdmin(flags, "deriveGrant", {
-        namespaceId: flags.tenant,
+      const derive = {
         parentId,
         id: flags.id ?? freshId(),
         subject: readPrincipal("--to", flags.to),
         ...(isNarrowed && { capabilities: [capabilityOf(flags)] }),
         constraints: constraintsOf(flags),
-      });
+      };
+      if (flags.preview === true) return showPreview(flags, { derive }, show);
+      const issued = await requestAdmin(flags, "deriveGrant", { namespaceId: flags.tenant, ...derive });
       show(flags, issued, oneLine(`Issued ${issued.id}, derived from ${parentId}.`));
     });
   withPageFlags(asOperator(grants.command("list"), "List grants.", "turnpike grant list --tenant acme --state live"))

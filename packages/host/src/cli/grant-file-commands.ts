@@ -1,15 +1,17 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import type { AuditEvent } from "turnpike/contracts";
 import { ConfigError, programName } from "../shared/index.ts";
-import { constraintsText, grantText, principalText } from "../display/index.ts";
+import { constraintsText, grantText, isOpening, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { freshId } from "./caller-results.ts";
-import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
+import { asOperator, openingCode, type OperatorFlags, type Show } from "./connection.ts";
+import { addGrantDiff, regionsText } from "./grant-diff.ts";
+import { countedGrants, readTenantGrants } from "./grant-entries.ts";
 import { activeStates, differenceOf, type GrantDifference, type GrantDraft } from "./grant-difference.ts";
-import { maxGrants, readGrantFile, toFileGrant, writeGrantFile, type GrantFile } from "./grant-file.ts";
+import { maxGrants, readGrantFile, readGrantText, toFileGrant, writeGrantFile, type GrantFile } from "./grant-file.ts";
 import { decisionsText, descendantLines } from "./grant-preview.ts";
 import { withProgress, type Report } from "./progress.ts";
 import { suggestedGrants } from "./suggested-grants.ts";
@@ -28,7 +30,7 @@ type Applied = AdminOutput<"applyGrants">;
 /** How many grants one request issues, and revokes; and how many bytes of grants it may hold. */
 const [issuedAtOnce, revokedAtOnce, bytesAtOnce] = [1000, 10_000, 900_000];
 
-/** `grant export | suggest | apply | import`. */
+/** `grant export | suggest | apply | import | diff`. */
 export function addGrantFileCommands(grants: Command, show: Show): void {
   asOperator(
     grants.command("export"),
@@ -39,14 +41,18 @@ export function addGrantFileCommands(grants: Command, show: Show): void {
     .option("-o, --out <file>", "the file, which is replaced when it is there; standard output unless given")
     .action(async (flags: OperatorFlags & { tenant: string; out?: string }) => {
       const { tenant, out } = flags;
-      const entries = await withProgress("Reading grants", (report) => readGrants(flags, tenant, report), flags);
+      const entries = await withProgress("Reading grants", (report) => readTenantGrants(flags, tenant, report), flags);
       const file = { tenant, grants: exportedOf(entries).map(toFileGrant) };
       if (file.grants.length > maxGrants)
         throw new Error(`${oneLine(tenant)} has more than ${maxGrants} active grants, which no file may hold.`);
       if (out === undefined) return void process.stdout.write(writeGrantFile(file));
       writeFile(out, writeGrantFile(file));
       const count = file.grants.length;
-      show(flags, { file: out, tenant, grants: count }, `Wrote ${counted(count)} of ${oneLine(tenant)} to ${out}.`);
+      show(
+        flags,
+        { file: out, tenant, grants: count },
+        `Wrote ${countedGrants(count)} of ${oneLine(tenant)} to ${out}.`,
+      );
     });
   asOperator(
     grants.command("suggest"),
@@ -71,6 +77,7 @@ export function addGrantFileCommands(grants: Command, show: Show): void {
       "turnpike grant import -f acme-grants.json --tenant acme-test",
     ),
   ).action(async (flags: ApplyFlags) => applyFile(flags, "import", show));
+  addGrantDiff(grants, show);
 }
 
 function applying(command: Command): Command {
@@ -83,25 +90,27 @@ function applying(command: Command): Command {
 }
 
 async function applyFile(flags: ApplyFlags, verb: "apply" | "import", show: Show): Promise<void> {
-  const file = readGrantFile(flags.file, readText(flags.file));
+  const file = readGrantFile(flags.file, readGrantText("--file", flags.file));
   const tenant = flags.tenant ?? file.tenant;
   // The state is asked for before the grants are read: what changes meanwhile is found out when this is applied.
   const { state } = await requestAdmin(flags, "applyGrants", { namespaceId: tenant, dryRun: true });
-  const entries = await withProgress("Reading grants", (report) => readGrants(flags, tenant, report), flags);
+  const entries = await withProgress("Reading grants", (report) => readTenantGrants(flags, tenant, report), flags);
   const found = differenceOf(file.grants, entries, { now: new Date().toISOString(), makeId: () => freshId("grant") });
   const difference = verb === "import" ? { ...found, revoke: [] } : found;
   const steps = stepsOf(difference);
   if (verb === "apply" && steps.length > 1) throw new Error(tooMuch(difference, file));
   const isDry = flags.dryRun === true || flags.preview === true;
   const checked = await checkChange(flags, { tenant, state, difference: steps.length > 1 ? undefined : difference });
-  const facts = { tenant, ...difference, descendants: checked?.descendants ?? [], preview: checked?.preview };
+  const regions = isDry ? checked?.regions : undefined;
+  const exitCode = regions !== undefined && isOpening(regions) ? openingCode : 0;
+  const facts = { tenant, ...difference, descendants: checked?.descendants ?? [], preview: checked?.preview, regions };
   const isSame = difference.issue.length + difference.revoke.length === 0;
-  const text = differenceText(tenant, difference, checked);
-  if (flags.json !== true) show(flags, facts, text);
+  const text = differenceText(tenant, difference, checked && { ...checked, regions });
+  if (flags.json !== true) show(flags, facts, text, exitCode);
   const isAgreed = !isSame && !isDry && (flags.yes === true || (await askPerson(flags, tenant)));
   if (isAgreed)
     await withProgress(`Changing ${oneLine(tenant)}`, (report) => send(flags, { tenant, state, steps }, report), flags);
-  if (flags.json === true) show(flags, { ...facts, isApplied: isAgreed }, "");
+  if (flags.json === true) show(flags, { ...facts, isApplied: isAgreed }, "", exitCode);
   else if (isAgreed) show(flags, facts, doneText(difference));
   if (!isSame && !isDry && !isAgreed)
     throw new Error("Nothing was changed. With --yes it is done without asking, with --dry-run it is only shown.");
@@ -109,7 +118,7 @@ async function applyFile(flags: ApplyFlags, verb: "apply" | "import", show: Show
 
 async function suggestFile(flags: OperatorFlags & { tenant: string; out?: string }, show: Show): Promise<void> {
   const { tenant, out } = flags;
-  const entries = await withProgress("Reading grants", (report) => readGrants(flags, tenant, report), flags);
+  const entries = await withProgress("Reading grants", (report) => readTenantGrants(flags, tenant, report), flags);
   const events = await withProgress("Reading acts", (report) => readShadowed(flags, tenant, report), flags);
   const active = exportedOf(entries).map(toFileGrant);
   const { grants, without } = suggestedGrants(events, active, () => freshId("grant"));
@@ -118,7 +127,11 @@ async function suggestFile(flags: OperatorFlags & { tenant: string; out?: string
   if (out === undefined) return void process.stdout.write(text);
   writeFile(out, text);
   const facts = { file: out, tenant, grants: active.length, suggested: grants.length };
-  show(flags, facts, `Wrote ${counted(active.length)} of ${oneLine(tenant)} and ${grants.length} suggested to ${out}.`);
+  show(
+    flags,
+    facts,
+    `Wrote ${countedGrants(active.length)} of ${oneLine(tenant)} and ${grants.length} suggested to ${out}.`,
+  );
 }
 
 /** The decisions about acts that were only shadowed, page by page. */
@@ -130,19 +143,6 @@ async function readShadowed(flags: OperatorFlags, namespaceId: string, report: R
     const page = await requestList(flags, "listAudit", "events", query);
     found.push(...page.events.map(({ event }) => event));
     report(`${found.length} acts`);
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-  return found;
-}
-
-/** All grants of a tenant with their states, page by page. */
-async function readGrants(flags: OperatorFlags, namespaceId: string, report: Report): Promise<GrantEntry[]> {
-  const found: GrantEntry[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await requestList(flags, "listGrants", "grants", { namespaceId, limit: 500, cursor });
-    found.push(...page.grants);
-    report(counted(found.length));
     ({ cursor } = page);
   } while (cursor !== undefined);
   return found;
@@ -220,7 +220,7 @@ async function send(
       ({ state } = await requestAdmin(flags, "applyGrants", { namespaceId, state, ...step }));
     } catch (error) {
       if (done === 0 || !(error instanceof Error)) throw error;
-      throw new Error(`${counted(done)} issued, then: ${error.message}\nImport the file again to go on.`, {
+      throw new Error(`${countedGrants(done)} issued, then: ${error.message}\nImport the file again to go on.`, {
         cause: error,
       });
     }
@@ -267,24 +267,13 @@ function differenceText(
     ...(rows.length === 0 ? [] : [renderTable(changeColumns, rows)]),
     ...(expired.length === 0 ? [] : [oneLine(`Left out, because they have expired: ${expired.join(", ")}`)]),
     ...(derived === "" ? [] : [`These grants were derived from revoked ones and would be invalid:${derived}`]),
+    ...(checked?.regions === undefined ? [] : [regionsText(checked.regions)]),
     ...(checked?.preview === undefined ? [] : [decisionsText(checked.preview)]),
   ].join("\n\n");
 }
 
 function doneText({ issue, revoke }: GrantDifference): string {
   return `Done: ${issue.length} issued, ${revoke.length} revoked.`;
-}
-
-function counted(count: number): string {
-  return `${count} ${count === 1 ? "grant" : "grants"}`;
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (cause) {
-    throw new ConfigError(`--file ${file}: expected a file that can be read.`, { cause });
-  }
 }
 
 /** A reader sees the old file or the new one, and nothing between. */

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   ConstraintsSchema,
   describeIssues,
@@ -78,6 +79,15 @@ function onOneLine(value: unknown): string {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** The text of a file, or of standard input for `-`. */
+export function readGrantText(flag: string, file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (cause) {
+    throw new ConfigError(`${flag} ${file}: expected a file that can be read.`, { cause });
+  }
 }
 
 /** Reads the text of a file. Throws a `ConfigError` that names the place of what is wrong. */

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { Grant } from "turnpike/contracts";
-import { nameText, principalText, requestText, whoText } from "../display/index.ts";
+import { isOpening, nameText, principalText, requestText, whoText } from "../display/index.ts";
 import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin } from "./admin-request.ts";
-import type { OperatorFlags, Show } from "./connection.ts";
+import { openingCode, type OperatorFlags, type Show } from "./connection.ts";
+import { regionsText } from "./grant-diff.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";
 
 type Preview = AdminOutput<"previewGrant">;
@@ -11,23 +12,28 @@ type Verdict = Preview["changed"][number]["before"];
 
 /** Adds the flag with which a change of grants is only previewed. */
 export function withPreview(command: Command): Command {
-  return command.option("--preview", "change nothing, and print which of the last 1,000 decisions would change");
+  return command.option(
+    "--preview",
+    "change nothing, and print what that opens and closes for all requests, and which of the last 1,000 decisions would change",
+  );
 }
 
 /** Prints what a change of grants would do. Throws when it could not be made. */
 export async function showPreview(
   flags: OperatorFlags & { tenant: string },
-  change: { draft: object } | { revoke: string },
+  change: { draft: object } | { derive: object } | { revoke: string },
   show: Show,
 ): Promise<void> {
   const preview = await requestAdmin(flags, "previewGrant", { namespaceId: flags.tenant, ...change });
   const { problem } = preview;
-  if (problem === undefined || flags.json === true) show(flags, preview, previewText(preview));
+  const exitCode = preview.regions !== undefined && isOpening(preview.regions) ? openingCode : 0;
+  if (problem === undefined || flags.json === true) show(flags, preview, previewText(preview), exitCode);
   if (problem !== undefined) throw new Error(oneLine(`This could not be done: ${problem}`));
 }
 
-function previewText({ descendants, hasMore, ...decisions }: Preview): string {
-  return ["Nothing was changed.", ...derivedText(descendants, hasMore), decisionsText(decisions)].join("\n\n");
+function previewText({ descendants, hasMore, regions, ...decisions }: Preview): string {
+  const all = regions === undefined ? [] : [regionsText(regions)];
+  return ["Nothing was changed.", ...derivedText(descendants, hasMore), ...all, decisionsText(decisions)].join("\n\n");
 }
 
 /** Which of the last decisions a change of grants would change. */

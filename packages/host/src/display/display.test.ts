@@ -6,11 +6,14 @@ import {
   argumentsCases,
   capabilityCases,
   closedCases,
+  comparisonCases,
   consideredCases,
   constraintsCases,
   cutCases,
   decisionCases,
   nameCases,
+  regionCases,
+  regionOf,
 } from "../../test/display-cases.ts";
 import {
   aboutText,
@@ -19,12 +22,15 @@ import {
   briefText,
   capabilityText,
   closedText,
+  comparisonLines,
   consideredText,
   constraintsText,
   cutText,
   decidedText,
   droppedTexts,
   grantText,
+  everText,
+  isOpening,
   listText,
   needsApproval,
   partiesNote,
@@ -33,6 +39,7 @@ import {
   placeText,
   principalText,
   refusalText,
+  regionText,
   requestText,
   unprintable,
   visibleParts,
@@ -384,4 +391,54 @@ test("a list has commas and one last word", () => {
     "a and b",
     "a, b or c",
   ]);
+});
+
+describe("requests that grants decide alike are shown in a sentence:", () => {
+  for (const { region, shown } of regionCases)
+    test(shown, () => expect(regionText(regionOf(region), { at: "2026-01-01T12:00:00Z" })).toBe(shown));
+});
+
+describe("what could ever happen is shown with how and by which way:", () => {
+  const may = "may read and list files/notes/** of any owner, on grants of human:alice, for any purpose";
+  for (const row of [
+    { how: "held", way: ["a", "b"], shown: `agent:assistant ${may}: by a > b` },
+    { how: "derived", way: ["a"], subject: "*" as const, shown: `any principal ${may}: if it is handed on, by a` },
+    { how: "approval", way: ["a"], shown: `agent:assistant ${may}: by a` },
+    { how: "approval", way: [], shown: `agent:assistant ${may}: once it is approved` },
+    { how: "something-new", way: ["a"], shown: `agent:assistant ${may}: something-new by a` },
+  ])
+    test(row.shown, () => {
+      const { subject } = regionOf({});
+      expect(everText({ ...regionOf({}), subject: row.subject ?? subject, how: row.how, way: row.way })).toBe(
+        row.shown,
+      );
+    });
+});
+
+describe("what a change of grants does for all requests is shown in lines:", () => {
+  for (const { name, comparison, lines } of comparisonCases)
+    test(name, () => {
+      const shown = comparisonLines({ opened: [], closed: [], changed: [], ...comparison });
+      expect(shown).toEqual(lines);
+    });
+});
+
+describe("a change is opening", () => {
+  const none = { opened: [], closed: [], changed: [] };
+  const changed = { ...regionOf({}), was: [{ approval: "each" as const }] };
+  for (const row of [
+    { name: "when something opened", comparison: { ...none, opened: [regionOf({})] }, is: true },
+    {
+      name: "when an approval fell away",
+      comparison: { ...none, changed: [{ ...changed, wider: true as const }] },
+      is: true,
+    },
+    { name: "when there is more than is known", comparison: { ...none, more: true as const }, is: true },
+    {
+      name: "not when something closed or changed",
+      comparison: { ...none, closed: [regionOf({})], changed: [changed] },
+      is: false,
+    },
+  ])
+    test(row.name, () => expect(isOpening(row.comparison)).toBe(row.is));
 });

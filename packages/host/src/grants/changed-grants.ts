@@ -1,11 +1,23 @@
 import { principalKey, samePrincipal, type Grant } from "turnpike/contracts";
-import type { GrantScope, GrantSource } from "turnpike/kernel";
+import { compareGrantsInSteps, type GrantComparison, type GrantScope, type GrantSource } from "turnpike/kernel";
+import { runInSlices } from "../shared/index.ts";
 import { asRevoked } from "./stored-grant.ts";
 
 /** A change of the grants of one tenant that is only previewed: some are issued, and those of some ids are revoked. */
 export interface GrantChange {
   issue?: readonly Grant[];
   revoke?: readonly string[];
+}
+
+/** What a change does for all requests from an instant on. The grants are those that have not ended by then. */
+export async function compareChange(
+  grants: readonly Grant[],
+  { issue = [], revoke = [] }: GrantChange,
+  at: string,
+): Promise<GrantComparison & { at: string }> {
+  const revoked = new Set(revoke);
+  const after = [...grants.map((grant) => (revoked.has(grant.id) ? asRevoked(grant) : grant)), ...issue];
+  return { at, ...(await runInSlices(compareGrantsInSteps(grants, after, { at }))) };
 }
 
 /** What the host's own store answers: grants without a version. */

@@ -26,6 +26,8 @@ import { isMarkedRevoked, parseForKernel, parseGrant } from "./stored-grant.ts";
 export interface GrantStore extends GrantSource<readonly Grant[]> {
   /** Grants as `load` finds them, but as they were at the scope's instant: one that was revoked since then counts. */
   loadStored(scope: GrantScope): Promise<readonly Grant[]>;
+  /** All grants of a tenant that have not ended at an instant, as the kernel sees them. */
+  readUnended(namespaceId: string, at: string): Promise<readonly Grant[]>;
   /** Whether any tenant has a grant. */
   hasAny(): Promise<boolean>;
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
@@ -118,6 +120,16 @@ export function createGrantStore(
     },
     async loadStored(scope) {
       return mapInSlices(await readHeld(reporting, scope, instantOf(scope)), parseGrant);
+    },
+    async readUnended(namespaceId, at) {
+      const rows = await reporting
+        .selectFrom("grants")
+        .select("content")
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("ends_at", ">", at)
+        .orderBy("id")
+        .execute();
+      return mapInSlices(rows, ({ content }) => parseForKernel(content));
     },
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),

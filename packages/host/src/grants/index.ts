@@ -2,4 +2,4 @@ export { createGrantStore, type GrantStore } from "./grant-store.ts";
 export { MakerRevokedError } from "./grant-makers.ts";
 export { findGrant, findGrantEnd } from "./grant-reads.ts";
 export { type GrantChanges, GrantIdTakenError, type GrantPlace, insertGrant, revokeGrant } from "./grant-writes.ts";
-export { type GrantChange, readOnce, withChange } from "./changed-grants.ts";
+export { compareChange, type GrantChange, readOnce, withChange } from "./changed-grants.ts";

@@ -27,7 +27,7 @@ export { nearestName } from "./nearest-name.ts";
 export { createReportScheduler, type ReportScheduler } from "./report-scheduler.ts";
 export { createKeyedSemaphore, createSemaphore, type Semaphore } from "./semaphore.ts";
 export { sha256 } from "./sha256.ts";
-export { mapInSlices, withBudget, yieldToEventLoop } from "./time-slices.ts";
+export { mapInSlices, runInSlices, withBudget, yieldToEventLoop } from "./time-slices.ts";
 export { timeoutSignal } from "./timeout-signal.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, withoutHiddenText } from "./text.ts";

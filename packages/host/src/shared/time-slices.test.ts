@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { mapInSlices } from "./time-slices.ts";
+import { mapInSlices, runInSlices } from "./time-slices.ts";
 
 /** Occupies the processor for so many milliseconds. */
 function work(ms: number): void {
@@ -29,4 +29,21 @@ test("short work is done at once", async () => {
   setImmediate(() => (isYielded = true));
   expect(await mapInSlices([1, 2, 3], (item) => item + 1)).toEqual([2, 3, 4]);
   expect(isYielded).toBe(false);
+});
+
+test("steps that take long let other work of the process run in between", async () => {
+  const seen: string[] = [];
+  setImmediate(() => void seen.push("other work"));
+  function* steps(): Generator<undefined, string> {
+    for (let done = 0; done < 40; done += 1) {
+      seen.push("step");
+      work(1);
+      yield;
+    }
+    return "done";
+  }
+  expect(await runInSlices(steps())).toBe("done");
+  expect(seen.filter((one) => one === "step")).toHaveLength(40);
+  expect(seen.at(-1)).toBe("step");
+  expect(seen).toContain("other work");
 });

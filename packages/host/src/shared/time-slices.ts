@@ -23,6 +23,19 @@ export async function yieldToEventLoop(): Promise<void> {
   await (budget === undefined ? setImmediate() : budget.nextSlice());
 }
 
+/** Runs work of many small steps to its end, and yields to other work of this process whenever a time slice is over. */
+export async function runInSlices<Result>(steps: Generator<unknown, Result>): Promise<Result> {
+  let startedAt = performance.now();
+  for (let done = 0; ; done += 1) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    // A look at the clock costs as much as a small step.
+    if (done % 16 !== 0 || performance.now() - startedAt < sliceMs) continue;
+    await yieldToEventLoop();
+    startedAt = performance.now();
+  }
+}
+
 /** Maps many items, one after the other, and yields to other work of this process whenever a time slice is over. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],

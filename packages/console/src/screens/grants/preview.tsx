@@ -6,7 +6,7 @@ import { type Loaded, useLoad } from "../../shared/load.ts";
 import { instantText } from "../../shared/instants.ts";
 import { place } from "../../shared/place.ts";
 import { useSettled } from "../../shared/settled.ts";
-import { count, principalText, requestText } from "../../shared/words.ts";
+import { comparisonLines, count, principalText, requestText } from "../../shared/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Show } from "../../parts/states.tsx";
@@ -49,6 +49,7 @@ export function PreviewShown({ preview, isRevocation }: { preview: Loaded<Previe
           answer.problem === undefined ? (
             <>
               {isRevocation && <Falling answer={answer} />}
+              <AllRequests answer={answer} />
               <Decisions answer={answer} />
             </>
           ) : (
@@ -75,6 +76,27 @@ function Falling({ answer: { descendants, hasMore } }: { answer: PreviewAnswer }
         , derived from it directly or further down:
       </p>
       <GrantList of={descendants.map((grant) => ({ grant }))} />
+    </>
+  );
+}
+
+/** What opens, closes and changes for all requests. Lines under a heading are indented. */
+function AllRequests({ answer: { regions } }: { answer: PreviewAnswer }) {
+  const [shown, setShown] = useState(24);
+  if (regions === undefined) return undefined;
+  const lines = comparisonLines(regions, { at: regions.at, instant: instantText });
+  return (
+    <>
+      {lines.slice(0, shown).map((line) => (
+        <p key={line} class={line.startsWith(" ") ? "region" : ""}>
+          <ForeignText text={line.trim()} />
+        </p>
+      ))}
+      {lines.length > shown && (
+        <button type="button" class="button more" onClick={() => setShown(shown + 100)}>
+          Show more of {lines.length}
+        </button>
+      )}
     </>
   );
 }

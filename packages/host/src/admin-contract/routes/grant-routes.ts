@@ -1,4 +1,4 @@
-import { ConstraintsSchema, GrantSchema, IdentifierSchema, PrincipalRefSchema } from "turnpike/contracts";
+import { GrantSchema, IdentifierSchema } from "turnpike/contracts";
 import {
   anyTenant,
   GrantEntrySchema,
@@ -10,6 +10,8 @@ import {
 } from "../admin-schemas.ts";
 import { z } from "zod";
 import { type AdminRoute, admins, readers, changeErrors } from "../admin-route.ts";
+import { RegionChangesSchema } from "../region-schemas.ts";
+import { deriveInput } from "./derive-input.ts";
 import { DecisionPreviewSchema } from "./preview-routes.ts";
 
 /** A grant that is not issued yet: the host says when. */
@@ -36,14 +38,7 @@ export const grantRoutes = {
     errors: ["not_found", "conflict", ...changeErrors],
     status: 201,
     summary: "Issues a grant that is no wider than the one it is derived from.",
-    request: z.strictObject({
-      ...tenant,
-      parentId: IdentifierSchema,
-      id: IdentifierSchema,
-      subject: PrincipalRefSchema,
-      capabilities: GrantSchema.shape.capabilities.optional(),
-      constraints: ConstraintsSchema.optional(),
-    }),
+    request: z.strictObject({ ...tenant, ...deriveInput }),
     response: GrantSchema,
   },
   listGrants: {
@@ -128,6 +123,7 @@ export const grantRoutes = {
       }),
       hasMore: z.boolean().optional().meta({ description: "whether there are more of these than are named" }),
       preview: DecisionPreviewSchema.optional(),
+      regions: RegionChangesSchema.optional(),
     }),
   },
 } as const satisfies Record<string, AdminRoute>;

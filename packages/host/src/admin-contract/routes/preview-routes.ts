@@ -10,6 +10,8 @@ import {
 import { z } from "zod";
 import { type AdminRoute, readers } from "../admin-route.ts";
 import { tenant } from "../admin-schemas.ts";
+import { RegionChangesSchema } from "../region-schemas.ts";
+import { deriveInput } from "./derive-input.ts";
 
 const VerdictSchema = z.strictObject({ allowed: z.boolean(), reasonCode: z.string() });
 
@@ -49,17 +51,18 @@ export const previewRoutes = {
     isReport: true,
     errors: ["not_found"],
     summary:
-      "Holds a draft of a grant, or the revocation of one, against the last 1,000 decisions of the audit log: which would be " +
-      "decided differently now. Changes nothing.",
+      "Says what a draft of a grant, or the revocation of one, opens and closes for all requests, and which of the last 1,000 " +
+      "decisions of the audit log would be others now. Changes nothing.",
     request: z
       .strictObject({
         ...tenant,
         draft: GrantSchema.optional().meta({ description: "a grant that would be issued" }),
+        derive: z.strictObject(deriveInput).optional().meta({ description: "a grant that would be derived" }),
         revoke: IdentifierSchema.optional().meta({ description: "the id of a grant that would be revoked" }),
       })
-      .refine(({ draft, revoke }) => (draft === undefined) !== (revoke === undefined), {
+      .refine(({ draft, derive, revoke }) => [draft, derive, revoke].filter((one) => one !== undefined).length === 1, {
         path: ["draft"],
-        message: "expected this or revoke, and not both",
+        message: "expected one of draft, derive and revoke",
       }),
     response: z.strictObject({
       descendants: z.array(GrantSchema).meta({ description: "what a revocation takes with it: the nearest 500" }),
@@ -68,6 +71,7 @@ export const previewRoutes = {
         description: "why a draft could not be issued as it is, or a grant not be revoked; nothing was decided then",
       }),
       ...decisionPreview,
+      regions: RegionChangesSchema.optional(),
     }),
   },
 } as const satisfies Record<string, AdminRoute>;

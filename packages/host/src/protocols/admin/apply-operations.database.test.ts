@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
-import { changesIn, openOffice, type Office, type Refusal } from "../../../test/office.ts";
+import { changesIn, officeTime, openOffice, type Office, type Refusal } from "../../../test/office.ts";
 import { bobAs } from "../../../test/operators.ts";
 import { alice, assistant, context, grant } from "../../../test/records.ts";
 import { failingAt, recordStatements } from "../../../test/watched-database.ts";
@@ -80,7 +80,8 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     await desk.stores.grants.issue(grant("old", { namespaceId }));
     const change = { namespaceId, dryRun: true, issue: [draft("new")], revoke: ["old"] };
     const { body } = await desk.post<Applied>(path, change);
-    expect(body).toEqual({ state: body.state, issued: ["new"], revoked: ["old"], descendants: [] });
+    const regions = { at: officeTime, opened: [], closed: [], changed: [] };
+    expect(body).toEqual({ state: body.state, issued: ["new"], revoked: ["old"], descendants: [], regions });
     expect(await liveIn(desk, namespaceId)).toEqual(["old"]);
     expect(await changesIn(desk, namespaceId)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { conflict, invalid, type AdminOperations, type AdminServices } from "./a
 import { checkGrants } from "./check-grants.ts";
 import { recordClosed } from "./escalation-operations.ts";
 import { idTaken, issueRefusal, requireChain, requireOwnId } from "./grant-rules.ts";
-import { previewDecisions } from "./preview-operations.ts";
+import { previewDecisions, previewRegions } from "./preview-operations.ts";
 
 type Input = AdminInput<"applyGrants">;
 
@@ -51,7 +51,9 @@ export function applyOperations(services: AdminServices): AdminOperations<"apply
       if (dryRun) {
         const preview =
           input.preview === true ? await previewDecisions(services, namespaceId, { issue, revoke }) : undefined;
-        return { state, ...answer, ...(preview && { preview }) };
+        const isChange = issue.length + revoke.length > 0;
+        const regions = isChange ? await previewRegions(services, namespaceId, { issue, revoke }) : undefined;
+        return { state, ...answer, ...(preview && { preview }), ...(regions && { regions }) };
       }
       const changed = [
         ...issue.map((grant) => changeOf(grant.parentId === undefined ? "grant.create" : "grant.derive", grant)),

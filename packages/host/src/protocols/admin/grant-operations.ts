@@ -1,13 +1,13 @@
 import { samePrincipal, type Grant } from "turnpike/contracts";
-import { deriveGrant, type GrantState } from "turnpike/kernel";
+import type { GrantState } from "turnpike/kernel";
 import type { AdmittedOperator } from "../../access/index.ts";
 import { columnText } from "../../shared/index.ts";
 import type { AdminInput, ClosedEscalation, GrantEntry } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
-import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
+import { checkGrants, type CheckedGrant } from "./check-grants.ts";
 import { recordClosed } from "./escalation-operations.ts";
-import { issueRefusal, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
-import { invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { deriveChild, issueRefusal, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Issuing, deriving, listing and revoking grants. */
 export function grantOperations(
@@ -28,19 +28,10 @@ export function grantOperations(
       await requireUsable(services, grant);
       return operator.change(changeOf("grant.create", grant), () => issue(grant, operator));
     },
-    async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
-      const parent = await grants.find(namespaceId, parentId);
-      if (parent === undefined) throw notFound("grant of this id to derive from");
-      const request = {
-        id,
-        subject,
-        capabilities: capabilities ?? parent.capabilities,
-        issuedAt: clock().toISOString(),
-      };
-      const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
-      if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
-      await requireUsable(services, derived.grant);
-      return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant, operator));
+    async deriveGrant(input, operator) {
+      const grant = await deriveChild(services, input);
+      await requireUsable(services, grant);
+      return operator.change(changeOf("grant.derive", grant), () => issue(grant, operator));
     },
     listGrants: acrossTenants(services, "grants", async (input: AdminInput<"listGrants"> & { namespaceId: string }) => {
       const { namespaceId, id, subject, issuer, state, resource, parent, cursor, limit } = input;

@@ -1,9 +1,19 @@
 import type { ServiceHttpError } from "turnpike/http";
 import type { Grant } from "turnpike/contracts";
+import { deriveGrant } from "turnpike/kernel";
+import type { AdminInput } from "../../admin-contract/index.ts";
 import { permitPrefix } from "../../ledger/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
 import { GrantIdTakenError, MakerRevokedError } from "../../grants/index.ts";
-import { conflict, forbidden, invalid, isBefore, type AdminServices, type AdminStores } from "./admin-services.ts";
+import {
+  conflict,
+  forbidden,
+  invalid,
+  isBefore,
+  notFound,
+  type AdminServices,
+  type AdminStores,
+} from "./admin-services.ts";
 
 /** Refuses an id under which uses would be counted as a permit's. */
 export function requireOwnId({ id }: Grant, place = ""): void {
@@ -21,6 +31,20 @@ export async function requireUsable({ stores, clock }: AdminServices, grant: Gra
     const [checked] = await checkGrants(stores, [grant], at);
     requireChain(checked);
   }
+}
+
+/** A grant that is derived from a stored one. Throws when there is none, or when the grant would be wider. */
+export async function deriveChild(
+  { stores, clock }: AdminServices,
+  { namespaceId, parentId, id, subject, capabilities, constraints }: AdminInput<"deriveGrant">,
+): Promise<Grant> {
+  const parent = await stores.grants.find(namespaceId, parentId);
+  if (parent === undefined) throw notFound("grant of this id to derive from");
+  const issuedAt = clock().toISOString();
+  const request = { id, subject, capabilities: capabilities ?? parent.capabilities, issuedAt };
+  const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
+  if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
+  return derived.grant;
 }
 
 /** Refuses a grant that was checked and whose chain is invalid. */

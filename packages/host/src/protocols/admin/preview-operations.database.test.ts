@@ -21,6 +21,7 @@ interface Previewed {
   descendants: Grant[];
   hasMore?: boolean;
   problem?: string;
+  regions?: object;
   looked: number;
   since?: string;
   changed: {
@@ -90,6 +91,26 @@ describe.each(databaseKinds)("previews of changes of grants on %s", (kind) => {
           after: { allowed: true, reasonCode: "allowed" },
         },
       ],
+      regions: {
+        at: officeTime,
+        opened: [
+          {
+            subject: assistant,
+            authority: alice,
+            owner: { not: [] },
+            namespace: "files",
+            path: ["diary"],
+            scope: "exact",
+            actions: ["read"],
+            purposes: { not: [] },
+            from: "2026-01-01T12:00:00.000Z",
+            terms: [{}],
+            by: ["draft"],
+          },
+        ],
+        closed: [],
+        changed: [],
+      },
     });
   });
 
@@ -109,6 +130,30 @@ describe.each(databaseKinds)("previews of changes of grants on %s", (kind) => {
       ["notes/a", 1, "allowed", "no_matching_grant"],
       ["notes/b", 1, "allowed", "delegation_chain_invalid"],
     ]);
+  });
+
+  test("a revocation closes for all requests what nothing else carries, and what was derived from it", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    const helper: PrincipalRef = { kind: "agent", agentId: "helper" };
+    await office.stores.grants.issue(grant("root", { namespaceId, constraints: { delegationDepth: 1 } }));
+    await office.stores.grants.issue(grant("same", { namespaceId }));
+    const derive = { parentId: "root", id: "child", subject: helper };
+    const derived = await preview(office, { namespaceId, derive });
+    expect(derived.regions).toMatchObject({ opened: [{ subject: helper, by: ["child"] }], closed: [], changed: [] });
+    await office.post("/admin/v1/grants/derive", { namespaceId, ...derive });
+    const { regions } = await preview(office, { namespaceId, revoke: "root" });
+    expect(regions).toMatchObject({ opened: [], closed: [{ subject: helper, by: ["child"] }], changed: [] });
+  });
+
+  test("what is derived is refused in the words of the refusal when it is wider than its parent", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    await office.stores.grants.issue(grant("root", { namespaceId }));
+    const derive = { parentId: "root", id: "child", subject: bob };
+    const refused = await office.post<Refusal>("/admin/v1/grants/derive", { namespaceId, ...derive });
+    const { problem, regions } = await preview(office, { namespaceId, derive });
+    expect([refused.status, problem, regions]).toEqual([400, refused.body.error.message, undefined]);
   });
 
   test("a preview records nothing, spends nothing and changes nothing", async () => {
@@ -195,7 +240,7 @@ describe.each(databaseKinds)("previews of changes of grants on %s", (kind) => {
     const namespaceId = newTenant();
     for (const changes of [{}, { draft: grant("new", { namespaceId }), revoke: "grant-1" }]) {
       const { status, body } = await office.post<Refusal>(path, { namespaceId, ...changes });
-      expect([status, body.error.message]).toEqual([400, "/draft: expected this or revoke, and not both"]);
+      expect([status, body.error.message]).toEqual([400, "/draft: expected one of draft, derive and revoke"]);
     }
   });
 

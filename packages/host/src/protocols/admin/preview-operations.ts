@@ -2,9 +2,9 @@ import { ServiceHttpError } from "turnpike/http";
 import type { Grant } from "turnpike/contracts";
 import type { Kernel } from "turnpike/kernel";
 import { deepFreeze, mapInSlices } from "../../shared/index.ts";
-import { readOnce, withChange, type GrantChange } from "../../grants/index.ts";
+import { compareChange, readOnce, withChange, type GrantChange } from "../../grants/index.ts";
 import type { AdminInput, AdminOutput } from "../../admin-contract/index.ts";
-import { idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { deriveChild, idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
 import { invalid, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { readRecentActs, type RecentAct } from "./recent-acts.ts";
 import { requireNotBeingDeleted } from "./tenant-operations.ts";
@@ -35,13 +35,23 @@ export function previewOperations(
     await requireUsable(services, draft);
     if ((await stores.grants.findStored(draft.namespaceId, draft.id)) !== undefined) throw idTaken();
   };
+  const issueOf = async (grant: Grant): Promise<Outlook> => {
+    const problem = await problemOf(requireIssuable(grant));
+    return { change: { issue: [deepFreeze(grant)] }, descendants: [], problem };
+  };
   const changeOf = async (input: AdminInput<"previewGrant">): Promise<Outlook> => {
-    const { namespaceId, draft, revoke = "" } = input;
+    const { namespaceId, draft, derive, revoke = "" } = input;
     if (draft !== undefined) {
       // INVARIANT: nothing of another tenant is read, because this operator may not know it.
       if (draft.namespaceId !== namespaceId) throw invalid("/draft/namespaceId: expected the tenant of the request.");
-      const problem = await problemOf(requireIssuable(draft));
-      return { change: { issue: [deepFreeze(draft)] }, descendants: [], problem };
+      return issueOf(draft);
+    }
+    if (derive !== undefined) {
+      let child: Grant | undefined;
+      const problem = await problemOf(
+        deriveChild(services, { namespaceId, ...derive }).then((grant) => void (child = grant)),
+      );
+      return child === undefined ? { change: {}, descendants: [], problem } : issueOf(child);
     }
     const grant = await stores.grants.findStored(namespaceId, revoke);
     if (grant === undefined) throw notFound("grant of this id in this tenant");
@@ -53,9 +63,24 @@ export function previewOperations(
     async previewGrant(input) {
       const { change, problem, ...named } = await changeOf(input);
       if (problem !== undefined) return { ...named, problem, looked: 0, changed: [] };
-      return { ...named, ...(await previewDecisions(services, input.namespaceId, change, { decisions, ms })) };
+      const regions = await previewRegions(services, input.namespaceId, change);
+      return {
+        ...named,
+        ...(await previewDecisions(services, input.namespaceId, change, { decisions, ms })),
+        regions,
+      };
     },
   };
+}
+
+/** What a change of the grants of a tenant does for all requests from now on. */
+export async function previewRegions(
+  { stores, clock }: AdminServices,
+  namespaceId: string,
+  change: GrantChange,
+): Promise<AdminOutput<"previewGrant">["regions"]> {
+  const at = clock().toISOString();
+  return compareChange(await stores.grants.readUnended(namespaceId, at), change, at);
 }
 
 /** Which of the last decisions of a tenant a change of its grants would change. */

@@ -1,4 +1,4 @@
-import { principalKey, type Capability, type Grant, type Scope } from "../../contracts/index.ts";
+import { principalKey, type Capability, type Grant, type PrincipalRef, type Scope } from "../../contracts/index.ts";
 import type { Holding } from "./holding.ts";
 import type { Terms } from "./region.ts";
 
@@ -32,21 +32,27 @@ export function areFree(terms: Terms): boolean {
   return Object.keys(terms).length === 0;
 }
 
-type Side = "before" | "after";
+export type Side = "before" | "after";
 
 interface OpenBox extends Box {
   before: string[];
   after: string[];
 }
 
+/** Who acts, and on whose grants. */
+export interface Holder {
+  subject: PrincipalRef;
+  authority: PrincipalRef;
+}
+
 /** The boxes of one subject, authority and resource namespace. */
 export class BoxGroup {
-  readonly example: Holding;
+  readonly holder: Holder;
   readonly namespace: string;
   readonly #boxes = new Map<string, OpenBox>();
 
-  constructor(example: Holding, namespace: string) {
-    this.example = example;
+  constructor(holder: Holder, namespace: string) {
+    this.holder = holder;
     this.namespace = namespace;
   }
 
@@ -86,15 +92,25 @@ function ascending(names: readonly string[]): readonly string[] {
   return names.length === 1 ? names : [...new Set(names)].toSorted();
 }
 
+/** What is sorted into groups: some capabilities of a holding, its own unless others are given, from an instant on. */
+interface HoldingPart {
+  holding: Holding;
+  from: number;
+  holder?: Holder;
+  capabilities?: readonly Capability[];
+}
+
 /** Sorts what holdings carry into groups between which nothing overlaps. */
-export function addHolding(groups: Map<string, BoxGroup>, side: Side, holding: Holding, from: number): void {
-  const { subject, issuer, capabilities } = holding.grant;
-  const holder = JSON.stringify([principalKey(subject), principalKey(issuer)]);
+export function addHolding(groups: Map<string, BoxGroup>, side: Side, part: HoldingPart): void {
+  const { holding, from } = part;
+  const { subject, issuer } = holding.grant;
+  const { holder = { subject, authority: issuer }, capabilities = holding.grant.capabilities } = part;
+  const holderKey = JSON.stringify([principalKey(holder.subject), principalKey(holder.authority)]);
   for (const capability of capabilities) {
     const { namespace } = capability.resource;
-    const key = `${holder}${namespace}`;
+    const key = `${holderKey}${namespace}`;
     let group = groups.get(key);
-    if (group === undefined) groups.set(key, (group = new BoxGroup(holding, namespace)));
+    if (group === undefined) groups.set(key, (group = new BoxGroup(holder, namespace)));
     group.add(side, holding, capability, from);
   }
 }

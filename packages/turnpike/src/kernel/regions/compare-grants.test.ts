@@ -128,7 +128,7 @@ describe("a chain", () => {
     { name: "whose parent is not in the list", top: [] },
     { name: "whose parent may not be passed on", top: [parent({ constraints: {} })] },
     { name: "whose parent is counted", top: [parent({ constraints: { delegationDepth: 1, maxUses: 1 } })] },
-    { name: "whose parent somebody else holds", top: [parent({ subject: olivia })] },
+    { name: "whose parent another principal holds", top: [parent({ subject: olivia })] },
     { name: "whose parent covers less", top: [parent({ capabilities: [capability({ scope: "exact" })] })] },
     {
       name: "whose parent has fewer purposes",

@@ -1,11 +1,11 @@
-import { parsePrincipal, type Grant, type PrincipalRef } from "../../contracts/index.ts";
+import type { Grant } from "../../contracts/index.ts";
 import { parseInstant } from "../../internal/index.ts";
 import { addHolding, type BoxGroup } from "./box.ts";
-import type { Names } from "./dimension.ts";
 import { dimensions, divide, findOpened, type Allowance, type Piece } from "./divide.ts";
 import { holdingsOf } from "./holding.ts";
 import { InstantTexts } from "./instant-texts.ts";
-import type { Among, GrantComparison, Region } from "./region.ts";
+import { regionOf } from "./region-of.ts";
+import type { GrantComparison } from "./region.ts";
 import { isWider } from "./verdict.ts";
 
 /** How many regions an answer has at most, but for one that shows that something opened. */
@@ -72,7 +72,7 @@ export function* compareGrantsInSteps(
       yield;
       texts.learn(holding.grant);
       const from = Math.max(holding.from, start);
-      if (from < holding.until) addHolding(groups, side, holding, from);
+      if (from < holding.until) addHolding(groups, side, { holding, from });
     }
   }
   return yield* compareGroups(groups, texts);
@@ -110,31 +110,4 @@ function addRegion(answer: GrantComparison, group: BoxGroup, piece: Piece, texts
   if (verdict.kind !== "changed") return void answer[verdict.kind].push(region);
   const was = verdict.was.map((terms) => ({ ...terms }));
   answer.changed.push({ ...region, was, ...(isWider(verdict) && { wider: true }) });
-}
-
-function regionOf({ example, namespace }: BoxGroup, { extent, verdict, by }: Piece, texts: InstantTexts): Region {
-  const { subject, issuer } = example.grant;
-  const { path, scope, except } = extent.place ?? { path: [], scope: "descendants", except: [] };
-  const { from = -Infinity, until = Infinity } = extent.span ?? {};
-  const [first, last] = [texts.of(from), texts.of(until)];
-  return {
-    subject,
-    authority: issuer,
-    owner: among(extent.owner, (key) => parsePrincipal(key) as PrincipalRef),
-    namespace,
-    path: [...path],
-    scope,
-    ...(except.length > 0 && { except: [...except] }),
-    actions: among(extent.actions, (name) => name),
-    purposes: among(extent.purposes, (name) => name),
-    ...(first !== undefined && { from: first }),
-    ...(last !== undefined && { until: last }),
-    terms: verdict.terms.map((terms) => ({ ...terms })),
-    by: [...by].toSorted(),
-  };
-}
-
-function among<Value>(names: Names | undefined, read: (name: string) => Value): Among<Value> {
-  const values = (names?.names ?? []).map(read);
-  return names === undefined || names.isExcluding ? { not: values } : values;
 }

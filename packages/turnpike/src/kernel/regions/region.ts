@@ -9,10 +9,10 @@ export interface Place {
   scope: Scope;
 }
 
-/** What a grant asks for before it carries an act. Each field narrows; none is a yes without conditions. */
+/** What a grant asks for before it carries an act. Each field narrows; without any of them it asks for nothing. */
 export interface Terms {
-  approval?: "each";
-  maxUses?: number;
+  approval?: "each" | undefined;
+  maxUses?: number | undefined;
 }
 
 /** Requests that grants decide alike. Every request of a region is decided as it says, and regions of one answer do not overlap. */
@@ -26,14 +26,14 @@ export interface Region extends Place {
   /** The resource namespace. */
   namespace: string;
   /** The places within it that are not part of it. */
-  except?: Place[];
+  except?: Place[] | undefined;
   actions: Among<string>;
   /** A purpose `*` is a name like any other. */
   purposes: Among<string>;
   /** The first instant; absent when there is none. */
-  from?: string;
+  from?: string | undefined;
   /** The instant at which it ends; absent when it does not. */
-  until?: string;
+  until?: string | undefined;
   /** The distinct terms of the grants in `by`, or `[{}]` alone when one of them asks for nothing. */
   terms: Terms[];
   /** The ids of the grants that carry some request of the region. */
@@ -45,7 +45,7 @@ export interface ChangedRegion extends Region {
   /** The terms before. */
   was: Terms[];
   /** Each act needed a person's approval, and needs none now. */
-  wider?: true;
+  wider?: true | undefined;
 }
 
 /** What becomes of all requests when one set of grants takes the place of another. */
@@ -56,5 +56,5 @@ export interface GrantComparison {
   closed: Region[];
   changed: ChangedRegion[];
   /** There are more regions than these. `opened` is empty only when nothing opens. */
-  more?: true;
+  more?: true | undefined;
 }

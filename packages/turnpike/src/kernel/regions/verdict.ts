@@ -31,12 +31,12 @@ interface Carriers {
   key: string;
 }
 
-const nobody: Carriers = { terms: [], by: [], key: "" };
+const none: Carriers = { terms: [], by: [], key: "" };
 
 function carriersOf(boxes: readonly Box[], side: "before" | "after"): Carriers {
   const carrying = boxes.filter((box) => box[side].length > 0);
   const [first] = carrying;
-  if (first === undefined) return nobody;
+  if (first === undefined) return none;
   if (carrying.length === 1) return { terms: [first.terms], by: first[side], key: keyOf(first.terms) };
   const by = [...new Set(carrying.flatMap((box) => box[side]))];
   if (carrying.some((box) => areFree(box.terms))) return { terms: [{}], by, key: "{}" };

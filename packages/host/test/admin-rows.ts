@@ -400,6 +400,15 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       return { namespaceId, actor: "agent:assistant" };
     },
   },
+  readEverReach: {
+    method: "POST",
+    path: "/admin/v1/reach/ever",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, actor: { kind: "agent", agentId: "assistant" } };
+    },
+  },
   listReachers: {
     method: "GET",
     path: "/admin/v1/reach/resource",

@@ -3,6 +3,7 @@ import { capabilityText, constraintsText, principalText, resourceText, whoText }
 import type { AdminOutput } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { addEverReach } from "./reach-ever.ts";
 import { checkedPrincipal, readResource } from "./flags.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 
@@ -39,7 +40,8 @@ export function addReachCommands(program: Command, show: Show): void {
       const answer = await requestList(flags, "listPrincipals", "principals", query);
       show(flags, answer, principalTable(answer, flags));
     });
-  const reach = program.command("reach").description("Show who can do what, and by which grants.").exitOverride();
+  const reach = program.command("reach").exitOverride().enablePositionalOptions();
+  addEverReach(reach, show);
   asOperator(
     reach.command("show"),
     "Show everywhere that a principal may act now, and the grants that say so.",

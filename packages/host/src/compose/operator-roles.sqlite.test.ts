@@ -79,6 +79,7 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   search: { admin: theirs, reviewer: theirs, auditor: theirs },
   listPrincipals: { admin: theirs, reviewer: no, auditor: theirs },
   readReach: { admin: theirs, reviewer: no, auditor: theirs },
+  readEverReach: { admin: theirs, reviewer: no, auditor: theirs },
   listReachers: { admin: theirs, reviewer: no, auditor: theirs },
   previewGrant: { admin: theirs, reviewer: no, auditor: theirs },
   listOfferedTools: { admin: theirs, reviewer: no, auditor: theirs },

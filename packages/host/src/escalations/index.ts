@@ -1,4 +1,5 @@
 export type { LastingAnswer } from "./answers-of-credential.ts";
+export { approvedGrant } from "./approved-grant.ts";
 export { type ClosingOptions, createEscalationClosing, type EscalationClosing } from "./close-escalations.ts";
 export type { Basis, EscalationEnd } from "./escalation-queue.ts";
 export { type Answer, type Answered, type Withdrawn } from "./escalation-answers.ts";

@@ -2,6 +2,7 @@ import {
   ActionSchema,
   GrantSchema,
   IdentifierSchema,
+  PathSchema,
   PrincipalRefSchema,
   PurposeSchema,
   ReachEntrySchema,
@@ -10,6 +11,7 @@ import {
 import { z } from "zod";
 import { type AdminRoute, readers } from "../admin-route.ts";
 import { anyTenant, nextPage, page, PrincipalTextSchema, ResourceTextSchema, tenant } from "../admin-schemas.ts";
+import { RegionSchema } from "../region-schemas.ts";
 
 /** The routes about who can do what. */
 export const reachRoutes = {
@@ -69,6 +71,42 @@ export const reachRoutes = {
           approval: z.literal("each").optional().meta({ description: "each act needs an approval of its own" }),
         }),
       ),
+    }),
+  },
+  readEverReach: {
+    method: "POST",
+    path: "/admin/v1/reach/ever",
+    roles: readers,
+    about: "tenant",
+    isReport: true,
+    summary:
+      "Says everything that a principal could ever do, or who could ever reach a resource: by what is held now or later, by what " +
+      "holders may hand on, and once a person approves.",
+    request: z
+      .strictObject({
+        ...tenant,
+        actor: PrincipalRefSchema.optional(),
+        resource: z.strictObject({ namespace: IdentifierSchema, path: PathSchema }).optional(),
+        action: ActionSchema.optional().meta({ description: "any action unless given" }),
+      })
+      .refine(({ actor, resource }) => (actor === undefined) !== (resource === undefined), {
+        path: ["actor"],
+        message: "expected this or resource, and not both",
+      }),
+    response: z.strictObject({
+      at: TimestampSchema.meta({ description: "requests at this instant or later count" }),
+      reach: z.array(
+        RegionSchema.extend({
+          subject: z.union([PrincipalRefSchema, z.literal("*")]).meta({
+            description: "who acts; `*` is any principal, as the holder chooses",
+          }),
+          how: z.enum(["held", "derived", "approval"]),
+          way: z
+            .array(IdentifierSchema)
+            .meta({ description: "the shortest chain of grants, from the first to the last" }),
+        }),
+      ),
+      more: z.literal(true).optional().meta({ description: "there are more regions than these" }),
     }),
   },
   listReachers: {

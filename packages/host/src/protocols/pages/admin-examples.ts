@@ -91,6 +91,7 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   search: { query: { namespaceId, text: "assistant" } },
   listPrincipals: { query: { namespaceId } },
   readReach: { query: { namespaceId, actor: "agent:assistant", purpose: "demo" } },
+  readEverReach: { body: { namespaceId, actor: { kind: "agent", agentId: "assistant" } } },
   listReachers: { query: { namespaceId, resource: "files/notes/todo.md" } },
   listOfferedTools: { query: { namespaceId, credentialId } },
   tryTool: { body: { namespaceId, credentialId, tool: "files.read", arguments: { path: "notes/todo.md" } } },

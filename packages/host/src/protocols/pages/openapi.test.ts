@@ -110,6 +110,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/audit/heads: readAuditHeads, nothing -> 200 ReadAuditHeadsAnswer",
     "get /admin/v1/principals: listPrincipals, nothing -> 200 ListPrincipalsAnswer",
     "get /admin/v1/reach: readReach, nothing -> 200 ReadReachAnswer",
+    "post /admin/v1/reach/ever: readEverReach, ReadEverReachBody -> 200 ReadEverReachAnswer",
     "get /admin/v1/reach/resource: listReachers, nothing -> 200 ListReachersAnswer",
     "post /admin/v1/grants/preview: previewGrant, PreviewGrantBody -> 200 PreviewGrantAnswer",
     "get /admin/v1/tools: listOfferedTools, nothing -> 200 ListOfferedToolsAnswer",

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { alice, assistant, capability, child, grant, lineage, olivia, parent } from "../../../test/decisions.ts";
+import type { Grant } from "../../contracts/index.ts";
+import { deriveGrant } from "../derive.ts";
+import { everReachInSteps, type EverQuestion, type EverReach } from "./ever-reach.ts";
+
+const at = "2026-01-01T12:00:00.000Z";
+const helper = { kind: "agent", agentId: "helper" } as const;
+
+function everReach(grants: readonly Grant[], question: Partial<EverQuestion> = {}): EverReach {
+  const steps = everReachInSteps(grants, { at, ...question });
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** Who reaches what, how and by which way. */
+function ways(grants: readonly Grant[], question: Partial<EverQuestion> = {}): unknown[] {
+  return everReach(grants, question).reach.map(({ subject, authority, path, how, way }) => [
+    subject === "*" ? "*" : Object.values(subject)[1],
+    Object.values(authority)[1],
+    path.join("/"),
+    how,
+    way.join(" "),
+  ]);
+}
+
+describe("what a principal could ever do", () => {
+  test("is what they hold now or later, and not what has ended", () => {
+    const later = grant({
+      id: "later",
+      capabilities: [capability({ path: ["later"] })],
+      issuedAt: "2027-01-01T00:00:00Z",
+    });
+    const ended = grant({
+      id: "ended",
+      capabilities: [capability({ path: ["x"] })],
+      revokedAt: "2026-01-01T00:00:00Z",
+    });
+    const { reach } = everReach([grant(), later, ended], { actor: assistant });
+    expect(reach.map(({ path, from, how }) => [path, from, how])).toStrictEqual([
+      [["reports"], at, "held"],
+      [["later"], "2027-01-01T00:00:00.000Z", "held"],
+    ]);
+  });
+
+  test("is what another holder may hand on to them, on that holder's authority", () => {
+    expect(ways([parent()], { actor: helper })).toStrictEqual([["helper", "alice", "reports", "derived", "parent"]]);
+    const derived = deriveGrant(parent(), { ...grant(), subject: helper, issuedAt: at, capabilities: [capability()] });
+    expect(derived.ok).toBe(true);
+  });
+
+  for (const row of [
+    { name: "that may not be passed on", grants: [grant()] },
+    { name: "that is counted", grants: [parent({ constraints: { delegationDepth: 1, maxUses: 2 } })] },
+    { name: "that has ended", grants: [parent({ revokedAt: "2026-01-01T00:00:00Z" })] },
+    { name: "whose chain is broken", grants: [parent({ parentId: "missing" })] },
+  ])
+    test(`is nothing of a grant ${row.name}, when another principal holds it`, () => {
+      expect(ways(row.grants, { actor: helper })).toStrictEqual([]);
+    });
+
+  test("is what may be handed on by a chain of fewer than 16 links", () => {
+    for (const [links, count] of [
+      [15, 1],
+      [16, 0],
+    ] as const) {
+      const { leaf, parents } = lineage(links);
+      const grants = [...parents, { ...leaf, subject: olivia, constraints: { delegationDepth: 1 } }].map(
+        (one, place) => ({
+          ...one,
+          constraints: { delegationDepth: 20 - place },
+        }),
+      );
+      const handed = everReach(grants, { actor: helper }).reach.filter(
+        ({ authority }) => Object.values(authority)[1] === "olivia",
+      );
+      expect(handed.filter(({ by }) => by.includes(leaf.id))).toHaveLength(count);
+    }
+  });
+
+  test("leaves out of what may be handed on what they hold on the same authority", () => {
+    const wide = parent({ capabilities: [capability({ path: [] })] });
+    expect(ways([wide, child()], { actor: assistant })).toStrictEqual([
+      ["assistant", "alice", "reports", "held", "parent child"],
+      ["assistant", "alice", "", "derived", "parent"],
+    ]);
+  });
+
+  test("is what needs approval, and what was requested", () => {
+    const guarded = grant({ capabilities: [capability({ approval: "each" })] });
+    const requested = [grant({ id: "requested", capabilities: [capability({ path: ["asked"] })], issuedAt: at })];
+    expect(ways([guarded], { actor: assistant, requested })).toStrictEqual([
+      ["assistant", "alice", "reports", "approval", "grant-1"],
+      ["assistant", "alice", "asked", "approval", ""],
+    ]);
+    expect(ways([guarded], { actor: helper, requested })).toStrictEqual([]);
+  });
+});
+
+describe("who could ever reach a place", () => {
+  test("is who holds it, and every principal to whom a holder may hand it on", () => {
+    const place = { namespace: "documents", path: ["reports", "june"] };
+    expect(ways([parent(), grant()], { place })).toStrictEqual([
+      ["assistant", "alice", "reports/june", "held", "grant-1"],
+      ["alice", "olivia", "reports/june", "held", "parent"],
+      ["*", "alice", "reports/june", "derived", "parent"],
+    ]);
+  });
+
+  for (const row of [
+    { name: "of another namespace", place: { namespace: "mail", path: ["reports"] } },
+    { name: "above what is granted", place: { namespace: "documents", path: [] } },
+    { name: "beside what is granted", place: { namespace: "documents", path: ["reports2"] } },
+  ])
+    test(`is no holder of something ${row.name}`, () => {
+      expect(ways([parent()], { place: row.place })).toStrictEqual([]);
+    });
+
+  test("is who may do what is asked, by name or as every action", () => {
+    const place = { namespace: "documents", path: ["reports"] };
+    const every = grant({ id: "every", subject: alice, capabilities: [capability({ actions: ["*"] })] });
+    const { reach } = everReach([grant(), every], { place, action: "write" });
+    expect(reach.map(({ by, actions }) => [by, actions])).toStrictEqual([[["every"], ["write"]]]);
+  });
+});
+
+test("the shortest way is shown", () => {
+  const direct = grant({ id: "direct" });
+  expect(ways([parent(), child(), direct], { actor: assistant })).toStrictEqual([
+    ["assistant", "alice", "reports", "held", "direct"],
+  ]);
+});
+
+test("a question at an instant that is none is refused", () => {
+  expect(() => everReach([], { at: "soon" })).toThrow(new TypeError("Expected `at` to be an RFC 3339 date-time."));
+});

@@ -84,9 +84,16 @@ const builtSources = ["deploy", "scripts", "packages"];
 function copy(names: readonly string[], from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of names) {
-    const filter = (path: string): boolean => basename(path) !== "node_modules";
-    cpSync(join(from, name), join(to, basename(name)), { recursive: true, filter });
+    cpSync(join(from, name), join(to, basename(name)), {
+      recursive: true,
+      filter: (path) => !isPassing(basename(path)),
+    });
   }
+}
+
+/** Installed packages, and what other steps of a test run make and remove while this copies. */
+function isPassing(name: string): boolean {
+  return name === "node_modules" || name === "coverage" || name.endsWith(".tgz");
 }
 
 export function textOf(stage: readonly Instruction[], wanted: string): string {

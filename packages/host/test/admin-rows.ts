@@ -23,7 +23,7 @@ export interface AdminRow {
 }
 
 /** Alice, once she has signed in to a tenant. */
-async function signedIn({ people }: Place["stores"], namespaceId: string) {
+export async function signedIn({ people }: Pick<Place["stores"], "people">, namespaceId: string) {
   const entered = await people.enter(
     {
       kind: "person",

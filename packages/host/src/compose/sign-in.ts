@@ -9,13 +9,12 @@ import { errorFacts, type Log } from "../telemetry/index.ts";
 import type { Config } from "./config.ts";
 import type { Stores } from "./stores.ts";
 
-/** The way in with identity providers; nothing where none is configured. */
+/** The way in with identity providers, and what people find there. Without providers it says that there are none. */
 export function openSignIn(
   { signIn, publicUrl, escalations: { answeredBy } }: Pick<Config, "signIn" | "publicUrl" | "escalations">,
   { stores, operators, wakeTurns, log }: { stores: Stores; operators: OperatorPorts; wakeTurns: () => void; log: Log },
 ): ServedProtocol[] {
   const providers = providersOf(signIn).map((config) => openProvider(config));
-  if (providers.length === 0) return [];
   const services = {
     providers,
     people: stores.people,

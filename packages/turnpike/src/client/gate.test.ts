@@ -318,6 +318,18 @@ describe("a caller who cancels", () => {
     expect(await gate.run(actOf(), send)).toBe("sent call-1");
   });
 
+  test("while an act is denied gives nothing back", async () => {
+    const { service, gate, send } = worldOf();
+    service.verdicts.set("send_mail", { code: "no_matching_grant", message: "No." });
+    const controller = new AbortController();
+    const running = rejection(gate.run(actOf(), send, { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await running).toBe(reason);
+    await expect.poll(() => service.begun).toHaveLength(1);
+    await gate.close();
+    expect(service.finished).toEqual([]);
+  });
+
   test("while a claim of another caller is refused gives nothing back", async () => {
     const { service, gate, send } = worldOf();
     await gate.begin(actOf());

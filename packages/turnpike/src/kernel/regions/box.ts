@@ -23,7 +23,7 @@ export function isChanged({ before, after }: Box): boolean {
 }
 
 /** What a grant asks for when this capability of it carries an act. */
-export function termsOf({ constraints: { maxUses } }: Grant, { approval }: Capability): Terms {
+function termsOf({ constraints: { maxUses } }: Grant, { approval }: Capability): Terms {
   return { ...(approval !== undefined && { approval }), ...(maxUses !== undefined && { maxUses }) };
 }
 

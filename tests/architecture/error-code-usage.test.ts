@@ -41,6 +41,8 @@ const notCodes = {
   invalid_usage: "a code of the command line, which no host answers with",
   invalid_config: "a code of the command line, which no host answers with",
   effect_failed: "a code of callers, for an effect of theirs that threw",
+  gate_unavailable: "what a model is told where no gate answers",
+  content_and_artifact: "how a tool of LangChain answers",
   hook_event_name: "a field of a coding agent's hook",
   turn_id: "a field of a coding agent's hook",
   is_interrupt: "a field of a coding agent's hook",

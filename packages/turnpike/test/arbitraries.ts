@@ -8,6 +8,7 @@ import type {
   ActState,
   AgentRef,
   Amount,
+  ArgumentRule,
   AuditEvent,
   AuthorityRequestInput,
   AuthorityRequest,
@@ -358,6 +359,13 @@ export const amount: fc.Arbitrary<Amount> = shape({
 });
 const amounts = fc.array(amount, { maxLength: 3 });
 const actNeeds = fc.array(authorizationRequest, { minLength: 1, maxLength: 4 });
+const rulePath = fc
+  .tuple(fc.array(fc.constantFrom("to", "$to", "$event.participants"), { minLength: 1, maxLength: 4 }), fc.boolean())
+  .map(([path, hasOptional]) => (hasOptional ? [...path, "$cc?"] : path));
+export const argumentRule: fc.Arbitrary<ArgumentRule> = fc.oneof(
+  shape({ path: rulePath }),
+  shape({ paths: fc.array(rulePath, { minLength: 1, maxLength: 3 }) }),
+);
 const actParts = { arguments: jsonValue, spends: amounts };
 export const actRequest: fc.Arbitrary<ActRequest> = shape(
   { version, id: identifier, tool: identifier, needs: actNeeds, requestedAt: timestamp, traceId: identifier },

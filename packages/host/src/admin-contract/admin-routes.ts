@@ -32,6 +32,7 @@ export const adminRoutes = {
   ...namespaceRoutes,
   ...mcpRoutes,
   ...sessionRoutes,
+  ...personRoutes,
   ...overviewRoutes,
   ...reachRoutes,
   ...previewRoutes,
@@ -39,7 +40,6 @@ export const adminRoutes = {
   ...eventRoutes,
   ...searchRoutes,
   ...webhookRoutes,
-  ...personRoutes,
   ...backupRoutes,
   ...databaseRoutes,
 };

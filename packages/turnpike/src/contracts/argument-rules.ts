@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { JsonObject, JsonValue } from "../internal/index.ts";
+import { boundedArray, strictObject, type JsonObject, type JsonValue } from "../internal/index.ts";
 import { PathSegmentSchema } from "./scalars.ts";
 
 /** One step of a path: a fixed text, or the value of an argument of the call. */
@@ -32,10 +32,7 @@ const StepSchema = StepTextSchema.refine(
   "expected the name of an argument behind $, such as $to, $event.participants, $cc? or, for a path of folders, $path/",
 );
 
-const RulePathSchema = z
-  .array(StepSchema)
-  .min(1)
-  .max(63)
+const RulePathSchema = boundedArray(StepSchema, { min: 1, max: 63 })
   .refine(
     (path) => areInOrder(path),
     "expected only optional arguments behind an optional one; give the others a path of their own",
@@ -46,9 +43,10 @@ const RulePathSchema = z
   )
   .describe("steps below the tool; $name is the argument of that name, $name/ one that is a path of folders");
 
-export const ArgumentRuleSchema = z
-  .strictObject({ path: RulePathSchema.optional(), paths: z.array(RulePathSchema).min(1).max(16).optional() })
-  .refine(({ path, paths }) => (path === undefined) !== (paths === undefined), "expected either path or paths");
+export const ArgumentRuleSchema = strictObject({
+  path: RulePathSchema.optional(),
+  paths: boundedArray(RulePathSchema, { min: 1, max: 16 }).optional(),
+}).refine(({ path, paths }) => (path === undefined) !== (paths === undefined), "expected either path or paths");
 
 /** How the places that a call acts on follow from its arguments. */
 export type ArgumentRule = z.infer<typeof ArgumentRuleSchema>;

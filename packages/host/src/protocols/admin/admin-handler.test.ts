@@ -251,6 +251,9 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/session": "GET",
     "/admin/v1/sessions/end": "POST",
     "/admin/v1/codes": "POST",
+    "/admin/v1/people": "GET",
+    "/admin/v1/people/revoke": "POST",
+    "/admin/v1/people/restore": "POST",
     "/admin/v1/tenants": "GET",
     "/admin/v1/activity": "GET",
     "/admin/v1/hosts": "GET",
@@ -258,6 +261,7 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/principals": "GET",
     "/admin/v1/reach": "GET",
     "/admin/v1/reach/resource": "GET",
+    "/admin/v1/reach/ever": "POST",
     "/admin/v1/backup": "POST",
     "/admin/v1/database/accept-loss": "POST",
   };

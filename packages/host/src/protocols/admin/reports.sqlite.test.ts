@@ -26,6 +26,7 @@ const reports = [
   "listPrincipals with search",
   "listReachers",
   "previewGrant",
+  "readEverReach",
   "readReach",
   "search",
   "verifyAudit",

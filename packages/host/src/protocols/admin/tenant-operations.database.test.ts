@@ -43,7 +43,7 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** Something that a webhook has not been told yet, something that it was, and an answer to an escalation. */
+/** Something that a webhook has not been told yet, something that it was, an answer to an escalation, and an act. */
 async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
   const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
   const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
@@ -54,6 +54,23 @@ async function putMessage({ db }: Database, namespaceId: string): Promise<void> 
   await db
     .insertInto("escalation_answers")
     .values({ credential_id: "operator-1", namespace_id: namespaceId, escalation_id: "q" })
+    .execute();
+  await db
+    .insertInto("acts")
+    .values({
+      namespace_id: namespaceId,
+      actor: "agent:a",
+      scope: "t",
+      id: "a",
+      nonce: "n",
+      fingerprint: "f",
+      expires_at: envelope.createdAt,
+      content: "{}",
+      status: null,
+      outcome: null,
+      completed_at: null,
+      is_late: 0,
+    })
     .execute();
   const { due_at: finished_at, ...told } = message;
   await db

@@ -2,7 +2,7 @@ import { type Grant, principalKey, type PrincipalRef } from "turnpike/contracts"
 import { ServiceHttpError } from "turnpike/http";
 import type { PersonConnection } from "../../admin-contract/index.ts";
 import type { AdmittedPerson } from "../../people/index.ts";
-import type { PersonServices } from "./person-protocol.ts";
+import type { PersonServices } from "./person-services.ts";
 
 const readAtOnce = 200;
 /** A person who hands on more than this is shown the first of it. */

@@ -1,1 +1,1 @@
-export { personProtocol, type PersonServices } from "./person-protocol.ts";
+export { personProtocol } from "./person-protocol.ts";

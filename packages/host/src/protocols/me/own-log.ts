@@ -2,7 +2,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { PersonAnswers } from "../../admin-contract/index.ts";
 import type { AuditPlace } from "../../audit/index.ts";
 import type { AdmittedPerson } from "../../people/index.ts";
-import type { PersonServices } from "./person-protocol.ts";
+import type { PersonServices } from "./person-services.ts";
 
 const eventsAtOnce = 50;
 

@@ -1,11 +1,8 @@
 import { describeIssues, IdentifierSchema, PrincipalRefSchema } from "turnpike/contracts";
 import { jsonReply, readBody, type Reply, ServiceHttpError } from "turnpike/http";
 import { z } from "zod";
-import { type Answerer, requireOwnOrigin, requireOwnPage, sessionMs, setCookie } from "../../access/index.ts";
-import type { AuditStore } from "../../audit/index.ts";
-import type { EscalationStore } from "../../escalations/index.ts";
+import { requireOwnOrigin, requireOwnPage, sessionMs, setCookie } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
-import type { GrantStore } from "../../grants/index.ts";
 import {
   type AdmittedPerson,
   beginPersonSession,
@@ -15,22 +12,9 @@ import {
 } from "../../people/index.ts";
 import type { PersonSession } from "../../admin-contract/index.ts";
 import { listConnections, revokeConnection } from "./connections.ts";
-import { answerQuestion, listQuestions } from "./questions.ts";
 import { readOwnLog } from "./own-log.ts";
-
-/** What a person's own page reads and changes. */
-export interface PersonServices {
-  stores: {
-    audit: Pick<AuditStore, "list" | "findScanEnd">;
-    escalations: EscalationStore;
-    grants: Pick<GrantStore, "list" | "revokeAll">;
-  };
-  ports: PersonPorts;
-  /** Who answers escalations on this host. */
-  answeredBy: readonly Answerer[];
-  /** Resumes turns at once whose escalation was answered. */
-  wakeTurns(): void;
-}
+import type { PersonServices } from "./person-services.ts";
+import { answerQuestion, listQuestions } from "./questions.ts";
 
 /** One thing that a person asks for, with what they send; what it answers is JSON. */
 interface PersonRoute {

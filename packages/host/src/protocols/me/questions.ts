@@ -4,7 +4,7 @@ import type { EscalationRecord, PersonAnswers, PersonQuestion } from "../../admi
 import type { Answered } from "../../escalations/index.ts";
 import { closedText } from "../../display/index.ts";
 import type { AdmittedPerson } from "../../people/index.ts";
-import type { PersonServices } from "./person-protocol.ts";
+import type { PersonServices } from "./person-services.ts";
 
 /** How many questions are shown at a time. An act has up to a megabyte. */
 const mostQuestions = 20;

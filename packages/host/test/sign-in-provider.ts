@@ -31,7 +31,7 @@ export interface SignInProvider {
 const clientId = "turnpike";
 
 /** Opens a provider on loopback, for the time of a test. */
-export async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<SignInProvider> {
+async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<SignInProvider> {
   const [own, foreign] = await Promise.all([generateKeyPair("ES256"), generateKeyPair("ES256")]);
   const jwk = { ...(await exportJWK(own.publicKey)), kid: "key-1", alg: "ES256", use: "sig" };
   const codes = new Map<string, { nonce: string; challenge: string; redirectUri: string; user: JWTPayload }>();

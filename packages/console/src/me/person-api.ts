@@ -1,7 +1,7 @@
 import type { PersonAnswers, PersonSession } from "turnpike-host/admin-contract";
 
 /** What the host said instead of an answer. */
-export class PersonError extends Error {
+class PersonError extends Error {
   override readonly name = "PersonError";
   readonly status: number;
   constructor(status: number, message: string) {

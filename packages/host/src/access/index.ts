@@ -41,13 +41,6 @@ export {
 } from "./resolve-context.ts";
 export { type Answerer, reviewerProblem } from "./reviewer-problem.ts";
 export { freshId, freshSecret, isSameText, secretHashOf } from "./secrets.ts";
-export {
-  browserHashOf,
-  readCookie,
-  readSignInCookie,
-  setCookie,
-  setSignInCookie,
-  signInSeconds,
-} from "./session-cookie.ts";
+export { browserHashOf, readCookie, readSignInCookie, setCookie, setSignInCookie } from "./session-cookie.ts";
 export { createSessionStore, sessionMs, type SessionHalves, type SessionStore } from "./session-store.ts";
 export { verifySenders } from "./verify-senders.ts";

@@ -43,7 +43,7 @@ function cookieOf(headers: RequestHeaders, name: string): string | undefined {
 }
 
 /** How long a browser may take to sign in at a provider. */
-export const signInSeconds = 600;
+const signInSeconds = 600;
 
 /**
  * The header that gives a browser what its sign-in with a provider is bound to. It has to come back from another site, so it is not

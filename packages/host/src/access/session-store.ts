@@ -74,7 +74,7 @@ export interface SessionStore {
 }
 
 /** What a code is bound to that ends a sign-in. */
-export interface CodeBounds {
+interface CodeBounds {
   /** The hash of what the browser shows that the code is for. */
   browserHash: string;
   /** The hash of the identity provider's session, if it named one. */
@@ -82,13 +82,13 @@ export interface CodeBounds {
 }
 
 /** What an identity provider ends: one of its sessions, or all sessions of a user. */
-export interface ProviderEnd {
+interface ProviderEnd {
   providerSession?: string | undefined;
   credentialIds: readonly string[];
 }
 
 /** A session that ended with the identity provider's. */
-export interface EndedSession {
+interface EndedSession {
   id: string;
   credentialId: string;
 }

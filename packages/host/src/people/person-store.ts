@@ -22,7 +22,7 @@ export interface Person {
 }
 
 /** What a sign-in came to. */
-export type Entered =
+type Entered =
   | { kind: "entered"; person: Person; presented: PresentedCredential; isNew: boolean; grants: readonly Grant[] }
   /** Their credential was revoked. */
   | { kind: "revoked" }

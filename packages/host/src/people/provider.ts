@@ -12,7 +12,7 @@ export interface SignInSecrets {
 }
 
 /** Whom a logout of the provider is about: one of its sessions, or all of a user's. */
-export interface ProviderLogout {
+interface ProviderLogout {
   id: string;
   sub: string | undefined;
   sid: string | undefined;

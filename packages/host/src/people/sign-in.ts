@@ -3,7 +3,7 @@ import type { PersonKind } from "./identify.ts";
 import type { SignInSecrets } from "./provider.ts";
 
 /** How long a sign-in may take at the provider. */
-export const signInMs = 10 * 60_000;
+const signInMs = 10 * 60_000;
 
 /** A sign-in that has begun, as the browser's cookie holds it. Nothing of it is stored here until the provider answers. */
 export interface BegunSignIn {

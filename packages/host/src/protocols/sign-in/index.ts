@@ -1,1 +1,1 @@
-export { signInProtocol, type SignInServices } from "./sign-in-protocol.ts";
+export { signInProtocol } from "./sign-in-protocol.ts";

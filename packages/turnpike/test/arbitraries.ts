@@ -361,7 +361,7 @@ const amounts = fc.array(amount, { maxLength: 3 });
 const actNeeds = fc.array(authorizationRequest, { minLength: 1, maxLength: 4 });
 const rulePath = fc
   .tuple(fc.array(fc.constantFrom("to", "$to", "$event.participants"), { minLength: 1, maxLength: 4 }), fc.boolean())
-  .map(([path, hasOptional]) => (hasOptional ? [...path, "$cc?"] : path));
+  .map(([steps, hasOptional]) => (hasOptional ? [...steps, "$cc?"] : steps));
 export const argumentRule: fc.Arbitrary<ArgumentRule> = fc.oneof(
   shape({ path: rulePath }),
   shape({ paths: fc.array(rulePath, { minLength: 1, maxLength: 3 }) }),

@@ -17,8 +17,10 @@ test("whatever storage does and whenever hosts die, the promises hold", async ()
     "statements refused": 200,
     "answers lost": 150,
     "connections lost": 40,
-    "hosts not seen": 100,
+    "hosts paused": 40,
+    "hosts cut off": 40,
     "hosts overtaken": 5,
+    failovers: 20,
     "asked again": 600,
     "audit logs verified": plansOfSlice * episodesPerPlan,
   }))

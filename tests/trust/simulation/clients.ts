@@ -13,6 +13,8 @@ export interface Asked {
   key: string;
   /** Answers that say that it was done. */
   done: Answer[];
+  /** Whether a host has said that no one knows what came of it. */
+  isInterrupted: boolean;
 }
 
 /** Everything that clients of a world have asked for, by what tells one request from another. */
@@ -38,36 +40,57 @@ export async function runClient(
   }
 }
 
-/** Asks until there is an answer that counts. */
+/** Asks until there is an answer that counts. One that comes late, because another host was asked meanwhile, counts as well. */
 export async function ask(world: World, asked: Asked, attempts = 4): Promise<Answer | undefined> {
+  const late = new Map<number, Promise<unknown>>();
+  try {
+    for (let attempt = 0; attempt < attempts + (late.size > 0 ? attemptsMeanwhile : 0); attempt += 1) {
+      if (attempt > 0) world.model.count("retries");
+      const place = world.placeBut([...late.keys()]);
+      const asking = askOnce(world, asked, place);
+      const answer = await world.within(2000 + world.random.below(3000), asking);
+      if (answer === "late") late.set(place, Promise.all([late.get(place), asking]));
+      else if (answer !== undefined) return answer;
+      await world.scheduler.wait(1 + world.random.below(1500));
+    }
+    return undefined;
+  } finally {
+    await Promise.all(late.values());
+  }
+}
+
+/** So often it is tried at other hosts while one has it. */
+const attemptsMeanwhile = 10;
+
+/** Asks once. Returns the answer when it counts. */
+async function askOnce(world: World, asked: Asked, place: number): Promise<Answer | undefined> {
   const { model, random, scheduler, population } = world;
   const { tenant, call } = asked;
   const { staying, passing } = agentOf(population, tenant);
   const isPassing = random.chance(0.3);
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    await scheduler.pause("client");
-    if (attempt > 0) model.count("retries");
-    const wasRevoked = isPassing && model.isRevoked(tenant, "credential");
-    model.sent(asked.key);
-    const leaving = new AbortController();
-    if (random.chance(0.05)) scheduler.setTimer(() => leaving.abort(), random.below(20));
-    const token = isPassing ? passing.token : staying;
-    const answer = await world.send(tenant, { ...call, token, signal: leaving.signal });
-    if (answer !== undefined) {
-      world.note(`${asked.key}: ${answer.status} ${String(answer.body?.status ?? answer.body?.error?.code ?? "")}`);
-      if (wasRevoked && answer.status < 400)
-        model.violated(`a revoked credential of ${tenant} was answered ${answer.status}`);
-      if (answer.status === 401) return answer;
-      if (isDone(world, asked, answer)) return answer;
-      if (answer.status < 500 && answer.body?.error?.code !== "replay_pending" && answer.status !== 499) return answer;
-    }
-    await scheduler.wait(1 + random.below(1500));
-  }
-  return undefined;
+  await scheduler.pause("client");
+  const wasRevoked = isPassing && model.isRevoked(tenant, "credential");
+  model.sent(asked.key);
+  const leaving = new AbortController();
+  if (random.chance(0.05)) scheduler.setTimer(() => leaving.abort(), random.below(20));
+  const token = isPassing ? passing.token : staying;
+  const answer = await world.send(tenant, { ...call, token, signal: leaving.signal }, place);
+  if (answer === undefined) return undefined;
+  const code = answer.body?.error?.code as string | undefined;
+  world.note(`${asked.key}: ${answer.status} ${String(answer.body?.status ?? code ?? "")}`);
+  if (wasRevoked && answer.status < 400)
+    model.violated(`a revoked credential of ${tenant} was answered ${answer.status}`);
+  if (code === "replay_interrupted") asked.isInterrupted = true;
+  const counts =
+    answer.status === 401 ||
+    isDone(world, asked, answer) ||
+    (answer.status < 500 && code !== "replay_pending" && answer.status !== 499);
+  return counts ? answer : undefined;
 }
 
 /** Takes an answer that says that something was done. */
-function isDone({ model }: World, { action, done, key, tenant }: Asked, answer: Answer): boolean {
+function isDone({ model }: World, asked: Asked, answer: Answer): boolean {
+  const { action, done, key, tenant } = asked;
   const { status, body } = answer;
   if (status !== 200 && status !== 202) return false;
   const isEffect = action.kind === "tool" || action.kind === "append" || action.kind === "message";
@@ -79,6 +102,9 @@ function isDone({ model }: World, { action, done, key, tenant }: Asked, answer: 
     if (model.isAfterRevocation(tenant, grant, key))
       model.violated(`${key}: ${grant} allows what it has been revoked for`);
   }
+  // What others were told stays so: a result that comes later has to be one that is stored.
+  if (isEffect && asked.isInterrupted && answer.headers["idempotency-replayed"] !== "true")
+    model.violated(`${key} was acknowledged when another host had said that it is interrupted`);
   done.push(answer);
   return true;
 }
@@ -91,7 +117,14 @@ export function askedBy(tenant: string, action: Action, nonce: number): Asked {
     headers: { "x-trace-id": traceId, "x-purpose": "work", ...headers },
     body,
   });
-  const make = (key: string, call: Asked["call"]): Asked => ({ tenant, action, call, key, done: [] });
+  const make = (key: string, call: Asked["call"]): Asked => ({
+    tenant,
+    action,
+    call,
+    key,
+    done: [],
+    isInterrupted: false,
+  });
   const envelope = (id: string, traceId: string, receiver: unknown, payload: unknown) => ({
     version: 1,
     id,

@@ -5,12 +5,13 @@ import { anyTenant, items, tenantsOf, type Item } from "./model.ts";
 import { answerOne } from "./operators.ts";
 import { agentOf } from "./population.ts";
 import type { Episode } from "./plan.ts";
+import { nobody } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
 /** So long it takes at most until another host resumes the turns of a host that is gone. */
 const takeoverMs = 20_000;
 
-/** So long it takes at most until a result is stored that could not be at first. */
+/** So long it takes at most until a result is stored that could not be at first, or another host says that it is unknown. */
 const storingMs = 15_000;
 
 /** Lets everything come to its end without faults, and holds what is there against what was promised. */
@@ -51,7 +52,7 @@ function isAsked({ storage }: World, tenant: string): boolean {
 }
 
 /** Waits until no turn runs any more. */
-async function settleTurns({ scheduler, storage, model }: World, tenants: readonly string[]): Promise<void> {
+export async function settleTurns({ scheduler, storage, model }: World, tenants: readonly string[]): Promise<void> {
   const end = scheduler.now + takeoverMs;
   const running = () =>
     storage.rows<{ execution_id: string; namespace_id: string }>(
@@ -74,8 +75,9 @@ async function askAgain(world: World, asked: Asked): Promise<void> {
   const again = () => (wasDone ? world.send(tenant, { ...asked.call, token }) : ask(world, asked, 3));
   const codeOf = (answer: Answer | undefined) => answer?.body?.error?.code as string | undefined;
   let answer = await again();
-  // A result that could not be stored at once is told by its own host alone until it is.
-  for (const end = scheduler.now + storingMs; codeOf(answer) === "replay_pending" && scheduler.now < end;) {
+  // What a host did that is gone is told once it is held for dead, and a result that could not be stored at once when it is.
+  const isOpen = () => answer === undefined || codeOf(answer) === "replay_pending";
+  for (const end = scheduler.now + storingMs; isOpen() && scheduler.now < end;) {
     await scheduler.wait(250);
     answer = await again();
   }
@@ -157,7 +159,10 @@ async function checkAuthority(world: World, tenant: string): Promise<void> {
 }
 
 /** The audit log verifies, by the host and by a few lines that know nothing of it. */
-async function checkAuditLog({ hosts, storage, model, random }: World, tenant: string): Promise<void> {
+export async function checkAuditLog(
+  { hosts, storage, model, random, scheduler }: World,
+  tenant: string,
+): Promise<void> {
   const rows = storage.rows<{ strand: number; sequence: number; content: string; hash: string }>(
     "select strand, sequence, content, hash from audit where namespace_id = ? order by strand, sequence",
     tenant,
@@ -174,6 +179,7 @@ async function checkAuditLog({ hosts, storage, model, random }: World, tenant: s
   // Reading an audit log as the host does takes longer than much of an episode.
   if (random.chance(0.7)) return;
   const verdict = await hosts[0]?.stores.audit.verify(tenant);
+  await scheduler.pause("verified", nobody);
   if (verdict?.broken !== undefined || (verdict?.rows ?? 0) < rows.length)
     model.violated(`the host finds the audit log of ${tenant} broken: ${JSON.stringify(verdict)}`);
 }

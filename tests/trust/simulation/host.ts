@@ -4,6 +4,7 @@ import { wireHost, type WiredHost } from "../../../packages/host/src/compose/wir
 import { loadMcpPool } from "../../../packages/host/src/mcp-servers/load-servers.ts";
 import { openSimulated, type SharedParts, type WriteLock } from "./database.ts";
 import type { Premises } from "./premises.ts";
+import { nobody, type Owner, type Scheduler } from "./scheduler.ts";
 
 /** One answer of a host. */
 export interface Answer {
@@ -37,8 +38,10 @@ export class SimulatedHost {
   readonly #inFlight = new Set<(error: GoneError) => void>();
   isGone = false;
 
-  private constructor(id: number, wired: WiredHost, cut: () => void) {
-    [this.id, this.#wired, this.#cut] = [id, wired, cut];
+  readonly #process: { scheduler: Scheduler; owner: Owner };
+
+  private constructor(id: number, wired: WiredHost, cut: () => void, process: { scheduler: Scheduler; owner: Owner }) {
+    [this.id, this.#wired, this.#cut, this.#process] = [id, wired, cut, process];
   }
 
   /** Opens a host; undefined when it crashed or failed on the way. */
@@ -53,8 +56,10 @@ export class SimulatedHost {
     let isGone = false;
     let onGone = (): void => {};
     const crashed = new Promise<undefined>((resolve) => (onGone = () => resolve(undefined)));
-    const opening = (async () => {
-      const { database, cut } = await openSimulated(parts, () => {
+    const { scheduler } = parts;
+    const owner: Owner = {};
+    const opening = scheduler.runAs("start", owner, async () => {
+      const { database, cut } = await openSimulated(parts, owner, () => {
         isGone = true;
         host?.crash();
         onCrash();
@@ -74,18 +79,21 @@ export class SimulatedHost {
       try {
         const wired = await wireHost(config, options, made);
         wired.engine.start();
-        host = new SimulatedHost(database.hostId, wired, () => {
+        const end = (): void => {
           isGone = true;
           cut();
-        });
+        };
+        host = new SimulatedHost(database.hostId, wired, end, { scheduler, owner });
         return host;
       } catch {
         isGone = true;
         cut();
         return undefined;
       }
-    })();
-    return Promise.race([opening.catch(() => undefined), crashed]);
+    });
+    const opened = await Promise.race([opening.catch(() => undefined), crashed]);
+    await scheduler.pause("started", nobody);
+    return opened;
   }
 
   get stores(): WiredHost["stores"] {
@@ -107,10 +115,13 @@ export class SimulatedHost {
     let lose: (error: GoneError) => void = () => {};
     const lost = new Promise<never>((_resolve, reject) => (lose = reject));
     this.#inFlight.add(lose);
+    const { scheduler, owner } = this.#process;
     try {
-      return await Promise.race([this.#answer(call), lost]);
+      return await Promise.race([scheduler.runAs("request", owner, () => this.#answer(call)), lost]);
     } finally {
       this.#inFlight.delete(lose);
+      // What follows is the client's.
+      await scheduler.pause("answer", nobody);
     }
   }
 

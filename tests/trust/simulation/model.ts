@@ -1,5 +1,5 @@
 import type { Scheduler } from "./scheduler.ts";
-import type { Storage } from "./storage.ts";
+import type { Decision, Storage } from "./storage.ts";
 
 /** Two tenants for each episode. They have the same ids in them, so that a query that is bound to no tenant mixes them. */
 export function tenantsOf(episode: number): [string, string] {
@@ -51,6 +51,9 @@ export class Model {
   readonly #approved = new Map<string, number>();
 
   readonly #permitted = new Set<string>();
+  /** Decisions that were stored when the storage went back, and whether no operator has accepted that yet. */
+  #stored: readonly Decision[] = [];
+  #isBehind = false;
 
   constructor(scheduler: Scheduler, storage: Storage) {
     [this.#scheduler, this.#storage] = [scheduler, storage];
@@ -95,6 +98,38 @@ export class Model {
     this.#permitted.add(tenant);
   }
 
+  /** From here on nothing may happen that was not decided before: the storage went back. */
+  wentBack(stored: readonly Decision[]): void {
+    [this.#stored, this.#isBehind] = [stored, true];
+    this.count("failovers");
+  }
+
+  /** An operator has accepted that. */
+  lossAccepted(): void {
+    this.#isBehind = false;
+  }
+
+  /** How many decisions of a trace that allow an item were stored before it takes effect. */
+  #decided({ tenant, traceId, item }: Effect): number {
+    const path = `"path":["${item}"]`;
+    const known = this.#stored.filter(
+      (row) =>
+        row.tenant === tenant &&
+        row.traceId === traceId &&
+        row.content.includes(path) &&
+        (this.#isBehind || row.isLost),
+    );
+    if (this.#isBehind) return known.length;
+    const found = this.#storage.rows<{ n: number }>(
+      `select count(*) as n from audit where namespace_id = ? and trace_id = ? and type = 'authorization.checked'
+        and outcome = 'allowed' and content like ?`,
+      tenant,
+      traceId,
+      `%${path}%`,
+    )[0];
+    return known.length + (found?.n ?? 0);
+  }
+
   /** How often something happened under the id of a call. */
   effectsOf(key: string): number {
     return this.effects.filter((effect) => keyOfEffect(effect) === key).length;
@@ -128,15 +163,13 @@ export class Model {
       const approvals = this.#approved.get(`${tenant} ${tag} ${slot}`) ?? 0;
       if (ofAct > approvals) this.violated(`${tag} happened ${ofAct} times after ${approvals} approvals`);
     }
-    const decided = this.#storage.rows<{ n: number }>(
-      `select count(*) as n from audit where namespace_id = ? and trace_id = ? and type = 'authorization.checked'
-        and outcome = 'allowed' and content like ?`,
-      tenant,
-      traceId,
-      `%"path":["${item}"]%`,
-    )[0];
     const ofTrace = like((other) => other.tenant === tenant && other.traceId === traceId && other.item === item);
-    if ((decided?.n ?? 0) < ofTrace) this.violated(`${key} took effect on ${item} before its decision was stored`);
+    if (this.#decided(effect) < ofTrace)
+      this.violated(
+        this.#isBehind
+          ? `${key} took effect on ${item} on a storage that went back`
+          : `${key} took effect on ${item} before its decision was stored`,
+      );
   }
 }
 

@@ -25,6 +25,8 @@ export interface Episode {
   /** Of the tenants that it has to itself. */
   number: number;
   faults: Faults;
+  /** Whether a standby that lags takes the place of the storage, where hosts share one. Nothing else happens to it then. */
+  failsOver: boolean;
   clients: readonly { tenant: string; actions: readonly Action[] }[];
   operators: readonly { tenant: string; actions: readonly OperatorAction[] }[];
 }
@@ -92,13 +94,15 @@ function episodeOf(random: Random, number: number): Episode {
       losesAnswer: rate(),
       crashes: Math.ceil(rate() / 5),
       isSlow: random.pick([0, 100, 300]),
-      vanishes: 2 * rate(),
+      pauses: 3 * rate(),
+      partitions: 3 * rate(),
     },
     clients: upTo(size.clients, () => ({ tenant: tenant(), actions: upTo(size.actions, () => actionOf(random)) })),
     operators: Array.from({ length: random.pickFrom(size.operators) ?? 0 }, () => ({
       tenant: tenant(),
       actions: upTo(size.operatorActions, () => operatorActionOf(random)),
     })),
+    failsOver: random.chance(0.05),
   };
 }
 

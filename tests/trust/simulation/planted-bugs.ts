@@ -1,25 +1,51 @@
+import type { WatchedHistory } from "../../../packages/host/src/storage/history/history.ts";
 import type { Step } from "../../../packages/host/src/storage/steps.ts";
+import { noFaults, type Faults } from "./database.ts";
+import { tenantsOf } from "./model.ts";
+import { planOf, type Plan } from "./plan.ts";
 import type { Storage } from "./storage.ts";
 
 /** A bug that a host could have: what storage is asked in place of what the host asks now. */
 export interface PlantedBug {
   name: string;
-  plant(step: Step): Step;
+  /** What alone happens to hosts in the worlds that find it, where clients only call a tool; unless given all kinds of things. */
+  faults?: Faults;
+  plant?(step: Step): Step;
+  /** What a host knows of what was acknowledged, in place of what it knows now. */
+  plantInHistory?: Partial<WatchedHistory>;
   /** What is found of it. */
   finds: RegExp;
 }
 
+/** The plan of a seed, for a bug. */
+export function planFor({ faults }: PlantedBug, seed: number): Plan {
+  const plan = planOf(seed);
+  if (faults === undefined) return plan;
+  const call = { tool: "effects.add", item: "free", tag: "t" } as const;
+  const episodes = plan.episodes.map((episode) => {
+    const [tenant] = tenantsOf(episode.number);
+    const clients = [0, 1].map((id) => ({ tenant, actions: [{ kind: "tool" as const, id, call }] }));
+    return { ...episode, faults, clients, operators: [] };
+  });
+  return { ...plan, isShared: true, episodes };
+}
+
 /** Plants a bug in all hosts until the returned function is called, which says how often it was met. */
-export function plantIn(storage: Storage, { plant }: PlantedBug): () => number {
+export function plantIn(storage: Storage, { plant, plantInHistory }: PlantedBug): () => number {
   let met = 0;
-  const before = storage.plant;
+  const before = [storage.plant, storage.plantInHistory] as const;
   storage.plant = (step) => {
-    const planted = plant(step);
+    const planted = plant?.(step) ?? step;
     if (planted !== step) met += 1;
     return planted;
   };
+  storage.plantInHistory = (history) => {
+    if (plantInHistory === undefined) return history;
+    met += 1;
+    return Object.create(history, Object.getOwnPropertyDescriptors(plantInHistory)) as WatchedHistory;
+  };
   return () => {
-    storage.plant = before;
+    [storage.plant, storage.plantInHistory] = before;
     return met;
   };
 }
@@ -98,12 +124,36 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a commit is acknowledged and undone",
     plant: (step) => replaced(step, [["commit", "rollback"]]),
-    finds: /is broken at/,
+    // Whichever of them is asked for first; a host that finds that a commit of its own is missing says that the storage went back.
+    finds:
+      /is broken at|before its decision was stored|is not in the audit log|is not found|has no answer when all is well|is revoked, and answered|was acknowledged: .* and is now|on a storage that went back|is database_went_back/,
   },
   {
     name: "results are not stored",
     plant: (step) => (step.sql.startsWith("update replay") ? { ...step, rows: [], mustChange: false } : step),
     finds: /has no answer when all is well|was acknowledged: .* and is now/,
+  },
+  {
+    name: "a host that stood still ends what others have ended",
+    faults: { ...noFaults, pauses: 300 },
+    plant: (step) =>
+      replaced(step, [
+        [`set "finished_at" = ?, "claim" = ?`, `set "finished_at" = ?, "claim" = "claim" || substr(?, 1, 0)`],
+      ]),
+    finds: /was acknowledged when another host had said|was acknowledged: .* and is now/,
+  },
+  {
+    name: "a host that was cut off does not see whether its claim was another's to end",
+    faults: { ...noFaults, partitions: 300 },
+    plant: (step) =>
+      step.sql.startsWith("update replay") ? replaced(step, [["and claim = ?9", "and claim in (?9, '')"]]) : step,
+    finds: /was acknowledged when another host had said|was acknowledged: .* and is now/,
+  },
+  {
+    name: "what is lost does not count",
+    faults: noFaults,
+    plantInHistory: { isBehind: false },
+    finds: /on a storage that went back|happened twice under the id|where it should be database_went_back/,
   },
   {
     name: "two strands of an audit log are written over each other",

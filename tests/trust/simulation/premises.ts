@@ -63,8 +63,9 @@ async function settle(storage: Storage): Promise<Population> {
       lock: new WriteLock(),
       owners: new TurnOwners(storage, () => {}),
     };
+    storage.reset(() => scheduler.now / 1000);
     const moveIn = async (): Promise<Population> => {
-      const { database } = await openSimulated(parts, () => {});
+      const { database } = await openSimulated(parts, {}, () => {});
       return populate(openStores(database));
     };
     let isOver = false;

@@ -1,4 +1,5 @@
 import { runClient, type Ledger } from "./clients.ts";
+import { runFailover } from "./failover.ts";
 import { finish } from "./final-checks.ts";
 import type { Premises } from "./premises.ts";
 import { runOperator } from "./operators.ts";
@@ -28,20 +29,22 @@ export async function runWorld(plan: Plan, premises: Premises): Promise<WorldOut
   } finally {
     world.end();
   }
-  const { refused, lost, crashes, vanished, overtaken } = world.faults;
+  const { refused, lost, crashes, pauses, partitions, overtaken } = world.faults;
   const counts = {
     ...model.counts,
     steps: scheduler.steps,
     "statements refused": refused,
     "answers lost": lost,
     crashes,
-    "hosts not seen": vanished,
+    "hosts paused": pauses,
+    "hosts cut off": partitions,
     "hosts overtaken": overtaken,
   };
   return { violations: model.violations, counts, trace: world.trace };
 }
 
 async function runEpisode(world: World, episode: Episode): Promise<void> {
+  if (episode.failsOver && world.isShared) return runFailover(world, episode);
   const ledger: Ledger = new Map();
   world.suffer(episode.faults);
   await world.complete("what clients want", () =>

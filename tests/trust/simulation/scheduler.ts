@@ -1,8 +1,15 @@
 import type { Random } from "../../../packages/turnpike/test/random.ts";
 
+/** Whose something is: a process, which can stand still and end. What a process does is its own, and so is what follows from it. */
+export type Owner = object;
+
+/** Clients, the storage and whatever else is no process that can stand still. */
+export const nobody: Owner = {};
+
 /** Something that may happen now. */
 interface Task {
   label: string;
+  owner: Owner;
   run(): void;
 }
 
@@ -10,6 +17,7 @@ interface Timer {
   at: number;
   /** Timers of one instant fire in the order in which they were set. */
   order: number;
+  owner: Owner;
   run(): void;
 }
 
@@ -27,7 +35,11 @@ export class Scheduler {
   now = 0;
   steps = 0;
   readonly #random: Random;
-  readonly #ready: Task[] = [];
+  #ready: Task[] = [];
+  /** What waits until a process that stands still goes on. */
+  readonly #stopped = new Map<Owner, Task[]>();
+  readonly #ended = new WeakSet<Owner>();
+  #owner: Owner = nobody;
   readonly #timers = new Map<number, Timer>();
   readonly #onStep: (label: string) => void;
   #lastTimer = 0;
@@ -40,13 +52,23 @@ export class Scheduler {
   }
 
   /** Lets something happen, some time. */
-  add(label: string, run: () => void): void {
-    this.#ready.push({ label, run });
+  add(label: string, run: () => void, owner: Owner = this.#owner): void {
+    if (!this.#ended.has(owner)) (this.#stopped.get(owner) ?? this.#ready).push({ label, owner, run });
   }
 
   /** Resolves some time. */
-  pause(label: string): Promise<void> {
-    return new Promise((resolve) => this.add(label, resolve));
+  pause(label: string, owner: Owner = this.#owner): Promise<void> {
+    return new Promise((resolve) => this.add(label, resolve, owner));
+  }
+
+  /** Lets an owner do something, some time, and what follows from it. */
+  runAs<T>(label: string, owner: Owner, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve) => this.add(label, () => resolve(work()), owner));
+  }
+
+  /** From here on this step is of another owner. */
+  enter(owner: Owner): void {
+    this.#owner = owner;
   }
 
   /** Resolves after so many milliseconds. */
@@ -54,12 +76,41 @@ export class Scheduler {
     return new Promise((resolve) => void this.setTimer(resolve, ms));
   }
 
-  setTimer(run: () => void, ms: number): number {
+  setTimer(run: () => void, ms: number, owner: Owner = this.#owner): number {
     this.#lastTimer += 1;
-    const timer = { at: this.now + Math.max(1, ms), order: this.#lastTimer, run };
+    if (this.#ended.has(owner)) return this.#lastTimer;
+    const timer = { at: this.now + Math.max(1, ms), order: this.#lastTimer, owner, run };
     this.#timers.set(timer.order, timer);
     if (this.#next !== null && (this.#next === undefined || timer.at < this.#next.at)) this.#next = timer;
     return this.#lastTimer;
+  }
+
+  /** Lets a process stand still: time goes on, and nothing that is its own happens before `go`. */
+  stop(owner: Owner): void {
+    if (this.#stopped.has(owner)) return;
+    this.#stopped.set(
+      owner,
+      this.#ready.filter((task) => task.owner === owner),
+    );
+    this.#ready = this.#ready.filter((task) => task.owner !== owner);
+  }
+
+  isStopped(owner: Owner): boolean {
+    return this.#stopped.has(owner);
+  }
+
+  go(owner: Owner): void {
+    const held = this.#stopped.get(owner) ?? [];
+    this.#stopped.delete(owner);
+    this.#ready.push(...held);
+  }
+
+  /** Nothing that is a process's own happens any more. */
+  end(owner: Owner): void {
+    this.#ended.add(owner);
+    this.#stopped.delete(owner);
+    this.#ready = this.#ready.filter((task) => task.owner !== owner);
+    for (const [order, timer] of this.#timers) if (timer.owner === owner) this.clearTimer(order);
   }
 
   clearTimer(id: number): void {
@@ -72,6 +123,7 @@ export class Scheduler {
     for (let step = 0; step < maxSteps; step += 1) {
       // Whatever follows from the last step has happened when this comes.
       await new Promise<void>(runMicrotasks);
+      this.#owner = nobody;
       if (isOver()) return true;
       if (!this.#step()) return false;
     }
@@ -86,7 +138,12 @@ export class Scheduler {
       this.clearTimer(due.order);
       this.now = Math.max(this.now, due.at);
       this.#onStep("timer");
-      due.run();
+      const stopped = this.#stopped.get(due.owner);
+      if (stopped !== undefined) stopped.push({ label: "late timer", owner: due.owner, run: due.run });
+      else {
+        this.#owner = due.owner;
+        due.run();
+      }
       return true;
     }
     const place = this.#random.below(this.#ready.length);
@@ -96,6 +153,7 @@ export class Scheduler {
     if (last !== task) this.#ready[place] = last;
     if (this.#random.chance(0.3)) this.now += 1 + this.#random.below(3);
     this.#onStep(task.label);
+    this.#owner = task.owner;
     task.run();
     return true;
   }

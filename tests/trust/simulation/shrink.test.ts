@@ -30,7 +30,7 @@ describe("a plan in which something does not hold", async () => {
     expect(actionsOf(plan)).toBeGreaterThan(1);
     expect(actionsOf(smallest.plan)).toBe(1);
     expect(smallest.plan).toMatchObject({ skewMs: 0, episodes: [{ operators: [] }] });
-    expect(Object.values(smallest.plan.episodes[0]?.faults ?? {})).toEqual([0, 0, 0, 0, 0]);
+    expect(Object.values(smallest.plan.episodes[0]?.faults ?? {})).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   test("in which everything holds is found to hold", async () => {

@@ -61,6 +61,7 @@ function smallerEpisodes(episode: Episode): Episode[] {
     .filter((fault) => faults[fault] > 0)
     .map((fault) => ({ ...episode, faults: { ...faults, [fault]: 0 } }));
   return [
+    ...(episode.failsOver ? [{ ...episode, failsOver: false }] : []),
     ...without(clients).map((fewer) => ({ ...episode, clients: fewer })),
     ...without(operators).map((fewer) => ({ ...episode, operators: fewer })),
     ...withoutFault,

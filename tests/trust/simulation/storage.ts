@@ -1,7 +1,9 @@
+import type { WatchedHistory } from "../../../packages/host/src/storage/history/history.ts";
 import { runRows } from "../../../packages/host/src/storage/sqlite/run-rows.ts";
 import { SqliteFile, type SqliteStatement } from "../../../packages/host/src/storage/sqlite/sqlite-file.ts";
 import type { SqlValue, Step, StepResult } from "../../../packages/host/src/storage/steps.ts";
 import { migrateOn } from "../../../packages/host/test/in-process-kysely.ts";
+import { Beats } from "./beats.ts";
 
 /** What PostgreSQL has and SQLite has not: transactions are one after the other here, and the storage knows which hosts live. */
 const advisoryLock = /pg_advisory_xact_lock|set_config\(/;
@@ -18,14 +20,27 @@ const keysOfStrands = `
     content text not null, hash text not null, primary key (namespace_id, strand, sequence));
   create index audit_by_trace on audit (namespace_id, trace_id, at, strand, sequence);`;
 
+/** A decision that allowed something. */
+export interface Decision {
+  tenant: string;
+  traceId: string;
+  content: string;
+  /** Whether it was stored, and is no more. */
+  isLost: boolean;
+}
+
 /** The file that hosts of simulated worlds share: what was committed is stored, whatever becomes of the hosts. */
 export class Storage {
-  /** The ids of the hosts that live. */
-  readonly living = new Set<number>();
-  /** The strands of audit logs that living hosts write. */
-  readonly strands = new Set<number>();
+  /** What it knows of the hosts of this world. */
+  beats = new Beats(() => 0);
+  /** Which server this is: another one takes its place when it fails over. */
+  server = 1;
+  /** What a standby has that lags. */
+  #standby: { tables: readonly Step[]; revision: SqlValue; hosts: Beats["rows"] } | undefined;
   /** What hosts ask is changed by this first: a bug that is planted in all of them. */
   plant: (step: Step) => Step = (step) => step;
+  /** So is what hosts know of what was acknowledged. */
+  plantInHistory: (history: WatchedHistory) => WatchedHistory = (history) => history;
   readonly #writer: SqliteFile;
   readonly #reader: SqliteFile;
   readonly #statements = { writer: new Map<string, SqliteStatement>(), reader: new Map<string, SqliteStatement>() };
@@ -54,21 +69,55 @@ export class Storage {
 
   /** Remembers what is there now, as that with which every world begins. */
   remember(): void {
-    for (const table of this.#tables) {
-      const rows = this.rows<Record<string, SqlValue>>(`select * from ${table}`).map((row) => Object.values(row));
-      const places = rows[0]?.map(() => "?").join(", ");
-      if (places !== undefined) this.#beginning.push({ sql: `insert into ${table} values (${places})`, rows });
-    }
+    this.#beginning.push(...this.#copy());
   }
 
-  /** As it was before the first host of a world opened it. */
-  reset(): void {
+  /** As it was before the first host of a world opened it, with a clock in seconds. */
+  reset(now: () => number): void {
+    this.beats = new Beats(now);
+    [this.server, this.#standby] = [1, undefined];
+    this.#become(this.#beginning, 0);
+  }
+
+  /** From here on a standby lags behind: it has what is there now, and nothing that comes later. */
+  lag(): void {
+    const revision = this.rows<{ value: SqlValue }>("select value from revision")[0]?.value ?? 0;
+    this.#standby = { tables: this.#copy(), revision, hosts: this.beats.rows };
+  }
+
+  /** The standby that lags takes the place of the server. Returns the decisions that were stored before. */
+  failOver(): Decision[] {
+    if (this.#standby === undefined) throw new Error("There is no standby.");
+    const { tables, revision, hosts } = this.#standby;
+    const decisions = `select hash, namespace_id as tenant, trace_id as traceId, content from audit
+      where type = 'authorization.checked' and outcome = 'allowed'`;
+    type Row = Omit<Decision, "isLost"> & { hash: string };
+    const before = this.rows<Row>(decisions);
+    this.#become(tables, revision);
+    this.server += 1;
+    this.beats.failOver(hosts);
+    const left = new Set(this.rows<Row>(decisions).map(({ hash }) => hash));
+    return before.map((row) => ({ ...row, isLost: !left.has(row.hash) }));
+  }
+
+  #copy(): Step[] {
+    return this.#tables.flatMap((table) => {
+      const rows = this.rows<Record<string, SqlValue>>(`select * from ${table}`).map((row) => Object.values(row));
+      const places = rows[0]?.map(() => "?").join(", ");
+      return places === undefined ? [] : [{ sql: `insert into ${table} values (${places})`, rows }];
+    });
+  }
+
+  #become(tables: readonly Step[], revision: SqlValue): void {
     this.rollback();
-    this.living.clear();
-    this.strands.clear();
     const clearing = this.#tables.map((table) => `delete from ${table}`).join("; ");
-    this.#writer.exec(`begin; ${clearing}; delete from words; update revision set value = 0`);
-    this.write([...this.#beginning, { sql: "commit", rows: [[]] }]);
+    this.#writer.exec(`begin; ${clearing}; delete from words`);
+    const all = [
+      { sql: "update revision set value = ?", rows: [[revision]] },
+      ...tables,
+      { sql: "commit", rows: [[]] },
+    ];
+    for (const step of all) this.#run("writer", step);
   }
 
   /** Runs steps on the connection that writes; what fails leaves its transaction open, as it is with every database. */
@@ -107,7 +156,7 @@ export class Storage {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
     const file = connection === "writer" ? this.#writer : this.#reader;
-    const own = sql.replaceAll(livingHosts, `(select value from json_each('${JSON.stringify([...this.living])}'))`);
+    const own = sql.replaceAll(livingHosts, `(select value from json_each('${JSON.stringify(this.beats.living())}'))`);
     const statement = file.prepare(own);
     if (own === sql) prepared.set(sql, statement);
     return statement;

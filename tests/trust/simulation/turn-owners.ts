@@ -2,7 +2,8 @@ import type { SqlValue, Step } from "../../../packages/host/src/storage/steps.ts
 import type { Storage } from "./storage.ts";
 
 const journals = /^insert into turn_entries/;
-const takes = /^update "turns" set "host_id"/;
+/** What a host asks that takes a turn, or ends a claim, of another. */
+const takes = /^update ("turns" set "host_id"|"replay" set "finished_at")/;
 
 /**
  * Watches who writes the journals of turns. INVARIANT: the host that had the turn when its transaction began, and no one else.
@@ -19,7 +20,7 @@ export class TurnOwners {
     [this.#storage, this.#violated] = [storage, violated];
   }
 
-  /** Reports when a host takes a turn. */
+  /** Reports when a host takes a turn, or ends a claim, of another. */
   onTaken(listener: (by: number) => void): void {
     this.#onTaken.push(listener);
   }

@@ -6,7 +6,7 @@ import type { Premises } from "./premises.ts";
 import { anyTenant, Model } from "./model.ts";
 import type { Episode, Plan } from "./plan.ts";
 import type { Population } from "./population.ts";
-import { Scheduler } from "./scheduler.ts";
+import { nobody, Scheduler } from "./scheduler.ts";
 import { simulateTime } from "./simulated-time.ts";
 import type { Storage } from "./storage.ts";
 import { TurnOwners } from "./turn-owners.ts";
@@ -25,8 +25,6 @@ export class World {
   readonly population: Population;
   /** Results that a host could not store yet, and how many had crashed by then. */
   readonly #unstored = new Map<string, number>();
-  /** How many hosts were not seen for a while before this episode. */
-  #vanishedBefore = 0;
   readonly #opening = new Map<number, Promise<void>>();
   readonly #hosts: (SimulatedHost | undefined)[] = [];
   readonly #premises: Premises;
@@ -51,7 +49,7 @@ export class World {
       lock: new WriteLock(),
       log: (facts, message) => this.#log(facts as { id?: string; executionId?: string }, message),
     };
-    storage.reset();
+    storage.reset(() => this.scheduler.now / 1000);
     this.#giveBackTime = simulateTime(this.scheduler, createRandom(plan.seed ^ 0x2545f491));
   }
 
@@ -80,7 +78,6 @@ export class World {
   /** From here on storage does so many faults. */
   suffer(faults: Episode["faults"]): void {
     this.#unstored.clear();
-    this.#vanishedBefore = this.faults.vanished;
     this.#parts.faults = faults;
   }
 
@@ -88,19 +85,34 @@ export class World {
     this.#parts.faults = noFaults;
   }
 
+  get isShared(): boolean {
+    return this.#plan.isShared;
+  }
+
+  /** The storage goes back to where a standby is that lags. */
+  failOver(): void {
+    this.model.wentBack(this.storage.failOver());
+    this.#parts.lock.clear();
+  }
+
   /** Starts hosts again that are gone, and waits until each is seen. */
   async reopenAll(): Promise<void> {
     for (const place of this.#hosts.keys()) while (this.#hosts[place] === undefined) await this.#open(place);
-    while (this.hosts.some(({ id }) => !this.storage.living.has(id))) await this.scheduler.wait(500);
+    while (this.hosts.some(({ id }) => !this.storage.beats.living().includes(id))) await this.scheduler.wait(500);
   }
 
   get hosts(): SimulatedHost[] {
     return this.#hosts.filter((host) => host !== undefined);
   }
 
+  /** One of the hosts, but none of these unless there is no other. */
+  placeBut(others: readonly number[]): number {
+    const left = [...this.#hosts.keys()].filter((place) => !others.includes(place));
+    return this.random.pickFrom(left) ?? this.random.below(this.#hosts.length);
+  }
+
   /** Sends a request to a host, and checks what holds for every answer. Undefined when none came. */
-  async send(tenant: string, call: WireCall): Promise<Answer | undefined> {
-    const place = this.random.below(this.#hosts.length);
+  async send(tenant: string, call: WireCall, place = this.placeBut([])): Promise<Answer | undefined> {
     if (this.#hosts[place] === undefined && this.random.chance(0.5)) await this.#open(place);
     const host = this.#hosts[place];
     if (host === undefined) return undefined;
@@ -113,6 +125,15 @@ export class World {
       this.model.count("connections lost");
       return undefined;
     }
+  }
+
+  /** What comes within so many milliseconds. */
+  within<T>(ms: number, work: Promise<T>): Promise<T | "late"> {
+    const { scheduler } = this;
+    return new Promise((resolve, reject) => {
+      const timer = scheduler.setTimer(() => resolve("late"), ms, nobody);
+      work.then(resolve, reject).finally(() => scheduler.clearTimer(timer));
+    });
   }
 
   end(): void {
@@ -129,12 +150,12 @@ export class World {
   }
 
   /**
-   * Whether a result was given that could not be stored, and no one may try any more: a process ended after that, or one was not
-   * seen for a while, and another host has ended its turns.
+   * Whether a result was given that could not be stored, and no one may try any more, because its process has ended. Where hosts share a
+   * storage no result is given before it is stored.
    */
   mayBeLost(id: string): boolean {
     const crashes = this.#unstored.get(id);
-    return crashes !== undefined && (this.faults.crashes > crashes || this.faults.vanished > this.#vanishedBefore);
+    return !this.#plan.isShared && crashes !== undefined && this.faults.crashes > crashes;
   }
 
   /** Opens a host at a place, where there is never more than one. */

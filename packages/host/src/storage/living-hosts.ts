@@ -1,6 +1,6 @@
 import { sql, type Kysely } from "kysely";
 import { advisoryLocks } from "./advisory-locks.ts";
-import { deadSeconds, isDead, type HostSigns } from "./judge-host.ts";
+import { deadSeconds, isDead, type HostSigns, type JudgeSigns } from "./judge-host.ts";
 import type { Schema } from "./schema.ts";
 
 export const maxHosts = 10_000;
@@ -22,11 +22,24 @@ export const livingHosts = sql<number>`(select seen.id from hosts as seen where 
 /** A host that was not looked at for longer may have had its lock meanwhile. */
 const continuousMs = 3_000;
 
-type Row = HostSigns & { id: number; beatsFor: number | null };
+/** What the database says of a host at one instant, and of its beats if it judges others. */
+export type SignsOfHost = HostSigns & Omit<JudgeSigns, "silentFor"> & { id: number };
+
+/** Makes the function that reads the signs of hosts, all at one instant. */
+export const signsIn =
+  (db: Kysely<Schema>) =>
+  async (ids: readonly number[]): Promise<SignsOfHost[]> => {
+    const { rows } =
+      await sql<SignsOfHost>`select id, clock.now - beat_at as "silentFor", clock.now - beats_since as "beatsFor",
+        (id in ${lockedHosts} or id in ${leasedHosts}) as "isLocked", ended_at is not null as "hasEnded"
+      from hosts, (select extract(epoch from clock_timestamp())::double precision as now) as clock
+      where id in (${sql.join(ids)})`.execute(db);
+    return rows;
+  };
 
 /** Makes the function that looks whether a host is alive. `now` is a monotonic clock in milliseconds. */
 export function createHostWatch(
-  db: Kysely<Schema>,
+  readSigns: (ids: readonly number[]) => Promise<readonly SignsOfHost[]>,
   hostId: number,
   now = () => performance.now(),
 ): (id: number) => Promise<boolean> {
@@ -34,11 +47,7 @@ export function createHostWatch(
   const unlocked = new Map<number, { since: number; last: number }>();
   return async (id) => {
     if (id === hostId) return true;
-    const { rows } =
-      await sql<Row>`select id, clock.now - beat_at as "silentFor", clock.now - beats_since as "beatsFor",
-        (id in ${lockedHosts} or id in ${leasedHosts}) as "isLocked", ended_at is not null as "hasEnded"
-      from hosts, (select extract(epoch from clock_timestamp())::double precision as now) as clock
-      where id in (${id}, ${hostId})`.execute(db);
+    const rows = await readSigns([id, hostId]);
     const host = rows.find((row) => row.id === id);
     const own = rows.find((row) => row.id === hostId);
     const seen = unlocked.get(id);

@@ -7,7 +7,7 @@ import type { HostIdentity } from "./host-connection.ts";
 import { openHostLease } from "./host-lease.ts";
 import { openHostLocks } from "./host-locks.ts";
 import { clientKeepAlive } from "./keep-alive.ts";
-import { createHostWatch } from "./living-hosts.ts";
+import { createHostWatch, signsIn } from "./living-hosts.ts";
 import { migrate, ownEpoch, registerStart } from "./migrate.ts";
 import { checkPooler } from "./pooler.ts";
 import { runBatch, type BatchStatement } from "./postgres-batch.ts";
@@ -67,7 +67,7 @@ export async function openPostgres(server: ServerSettings, log?: Logger): Promis
     get strand() {
       return presence.strand();
     },
-    isAlive: createHostWatch(db, hostId),
+    isAlive: createHostWatch(signsIn(db), hostId),
     isPresent: presence.isPresent,
     isTooOld: () => presence.lowestEpoch() > ownEpoch,
     showDrained: presence.showDrained,

@@ -51,6 +51,7 @@ const groups = {
     "conformance/README.md": "Decisions as data",
     "packages/turnpike/README.md": "Package turnpike",
     "packages/host/README.md": "Package turnpike-host",
+    "packages/agents/README.md": "Package turnpike-agents",
   },
   Reference: {
     "docs/security/model.md": "Security: the model",

@@ -33,7 +33,6 @@ const published = [
   '"trail"',
   '"kind":"trail"',
   "`trail` when the host",
-  "/me/v1/trail",
   "--accept-broken-trail",
   "trail: outcome",
   'trail: "M6',

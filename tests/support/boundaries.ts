@@ -28,7 +28,6 @@ const hostFloors: readonly (readonly string[])[] = [
   ["demo"],
   ["protocols"],
   ["front"],
-  ["people"],
   ["access"],
   ["events"],
   ["turns"],

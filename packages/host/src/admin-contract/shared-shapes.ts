@@ -19,7 +19,6 @@ import {
 import { RemainingSchema } from "./routes/credential-routes.ts";
 import { LiveEventSchema } from "./routes/event-routes.ts";
 import { DeliverySchema } from "./routes/webhook-routes.ts";
-import { PersonSchema } from "./routes/person-routes.ts";
 import { SessionSchema } from "./routes/session-routes.ts";
 
 /** The shapes that several routes share or that clients have a word for, by the names that the API description gives them. */
@@ -40,7 +39,6 @@ export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   OperatedTurn: OperatedTurnSchema,
   OperatorRole: OperatorRoleSchema,
   OperatorSession: SessionSchema,
-  Person: PersonSchema,
   Remaining: RemainingSchema,
   TurnWithEvents: TurnWithEventsSchema,
 };

@@ -31,7 +31,6 @@ import { addMessageCommands } from "./message-commands.ts";
 import { addStrictFlags, prepareHints } from "./name-hints.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { addOverviewCommands } from "./overview-commands.ts";
-import { addPersonCommands } from "./person-commands.ts";
 import { addReachCommands } from "./reach-commands.ts";
 import { addRestoreCommand } from "./restore-command.ts";
 import { jsonText, linesOf } from "./table.ts";
@@ -57,7 +56,6 @@ export { startedAs } from "./started-as.ts";
 /** The commands that are clients of a running host. */
 const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addCredentialCommands,
-  addPersonCommands,
   addGrantCommands,
   addNamespaceCommands,
   addToolsCommands,

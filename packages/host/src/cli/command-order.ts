@@ -8,7 +8,6 @@ const order = [
   "context",
   "logout",
   "credential",
-  "person",
   "grant",
   "namespace",
   "tools",

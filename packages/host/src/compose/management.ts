@@ -12,7 +12,7 @@ import type { Stores } from "./stores.ts";
 interface ManagementParts
   extends
     Omit<AdminServices, "stores" | "live" | "reports" | "trials">,
-    Pick<OperatorPorts, "originOf" | "rateLimit" | "isTokenSignInOff" | "onAuditError"> {
+    Pick<OperatorPorts, "originOf" | "rateLimit" | "onAuditError"> {
   stores: Stores;
   /** The service with every layer that a request with a credential passes. */
   api: ServiceApi;
@@ -26,12 +26,7 @@ interface ManagementParts
 }
 
 /** The management API, with what operators follow and try. */
-export function openManagement(parts: ManagementParts): {
-  protocol: ServedProtocol;
-  /** What admitting operators uses. */
-  operators: OperatorPorts;
-  close(): Promise<void>;
-} {
+export function openManagement(parts: ManagementParts): { protocol: ServedProtocol; close(): Promise<void> } {
   const { stores, api, withdrawnTools, maxStreams, streamSlots, clock, metrics, log } = parts;
   const { credentials, sessions, audit, settings, tenants } = stores;
   const live = createLiveTenants({
@@ -58,10 +53,9 @@ export function openManagement(parts: ManagementParts): {
         "could not run turn of an operator's trial to its end, its state says how far it came",
       ),
   };
-  const { originOf, rateLimit, isTokenSignInOff, onAuditError } = parts;
-  const operators = { credentials, sessions, audit, originOf, rateLimit, isTokenSignInOff, clock, onAuditError };
+  const { originOf, rateLimit, onAuditError } = parts;
+  const operators = { credentials, sessions, audit, originOf, rateLimit, clock, onAuditError };
   return {
-    operators,
     protocol: serveProtocol(adminProtocol({ ...parts, live, reports, trials }, operators, [metricsPage(metrics)]), {
       slots: streamSlots,
       perCredential: maxStreams,

@@ -39,11 +39,9 @@ import {
   serveProtocol,
   UnreadyError,
 } from "../front/index.ts";
-import { providersOf } from "../people/index.ts";
 import { followHistory } from "./database-history.ts";
 import { recordPins } from "./record-pins.ts";
 import { openManagement } from "./management.ts";
-import { openSignIn } from "./sign-in.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
@@ -111,7 +109,7 @@ export async function wireHost(
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
 ): Promise<WiredHost> {
   const { openEscalations, openTurns: maxOpenTurns, openTurnBytes, unreadMessages } = config.limits;
-  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals, answeredBy } = config.escalations;
+  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals } = config.escalations;
   const notices = createNotices({
     webhooks,
     consoleUrl,
@@ -130,7 +128,6 @@ export async function wireHost(
     maxPermitMs: maxPermitMinutes * minuteMs,
     refusalMs: refusalMinutes * minuteMs,
     approvals,
-    answeredBy,
     openEscalations,
     openTurns: maxOpenTurns,
     openTurnBytes,
@@ -191,7 +188,6 @@ export async function wireHost(
   });
   const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
-  const signInConfigs = providersOf(config.signIn);
   const streamSlots = createStreamSlots(config.limits.sockets);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
@@ -220,7 +216,6 @@ export async function wireHost(
     wakeTurns: engine.wake,
     originOf,
     rateLimit,
-    isTokenSignInOff: signInConfigs.some(({ operatorsOnly }) => operatorsOnly),
     onAuditError,
     api,
     maxStreams: config.limits.eventStreams,
@@ -260,7 +255,6 @@ export async function wireHost(
     protocols: [
       management.protocol,
       consoleProtocol(),
-      ...openSignIn(config, { stores, operators: management.operators, wakeTurns: engine.wake, log }),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
       serveProtocol(hooksProtocol({ api, resolveContext, clock })),

@@ -40,7 +40,6 @@ export interface DeletedTenants {
 
 /** The tables whose rows name their tenant and are removed one by one. Counters are removed after what they count. */
 export const rowTables = [
-  "people",
   "credentials",
   "grants",
   "grant_makers",

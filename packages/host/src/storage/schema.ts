@@ -208,8 +208,6 @@ export interface Schema {
     credential_id: string | null;
     /** The turn that requested it; null in rows of older versions. */
     execution_id: string | null;
-    /** Whose authority it would use; null in rows of older versions that waited no longer. */
-    authority: string | null;
     /** Why it was closed, as JSON; null when it only expires. */
     closed: string | null;
     content: string;
@@ -253,28 +251,7 @@ export interface Schema {
     last_error: string | null;
     finished_at: string;
   };
-  /** Those who have signed in with an identity provider. */
-  people: {
-    id: string;
-    kind: "person" | "operator";
-    issuer: string;
-    /** The provider's word for them, which stays the same when their name changes. */
-    provider_subject: string;
-    namespace_id: string;
-    /** Who they are here, as text. */
-    principal: string;
-    name: string | null;
-    /** What their sessions are for. No one has its token. */
-    credential_id: string;
-    created_at: string;
-    signed_in_at: string;
-  };
-  /** What counts once: hashes of answers to sign-ins, and of logout tokens. */
-  used_once: {
-    id: string;
-    expires_at: string;
-  };
-  /** The signed-in browsers of operators and of people. */
+  /** The signed-in browsers of operators. */
   sessions: {
     id: string;
     /** The hash of the half that is a cookie. */
@@ -286,8 +263,6 @@ export interface Schema {
     credential_hash: string;
     created_at: string;
     expires_at: string;
-    /** The hash of the identity provider's session, which may end this one. */
-    provider_session: string | null;
   };
   /** Codes that begin a session, once. */
   one_time_codes: {
@@ -298,9 +273,6 @@ export interface Schema {
     credential_hash: string;
     expires_at: string;
     used_at: string | null;
-    /** The hash of what the one browser shows that may use it; null for a code that any browser may use. */
-    browser_hash: string | null;
-    provider_session: string | null;
   };
   /** The tools of MCP servers as they were accepted. */
   mcp_pins: {

@@ -42,7 +42,6 @@ const frozen = {
     "0031-schema-epoch 2bf7a27ecf724980",
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
-    "0034-people d7dc66730d90c96f",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -78,7 +77,6 @@ const frozen = {
     "0031-schema-epoch 61763af0614637e5",
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
-    "0034-people 22265d2b57fcd9fb",
   ],
 };
 

@@ -1,1 +1,0 @@
-export { personProtocol } from "./person-protocol.ts";

@@ -1,1 +1,0 @@
-export { signInProtocol } from "./sign-in-protocol.ts";

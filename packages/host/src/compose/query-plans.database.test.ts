@@ -202,7 +202,7 @@ const calls: Row[] = [
     name: "a use",
     run: ({ usage }) => usage.consume(tenant, "grant-1", 9),
     plan: ["uses_pkey"],
-    onPostgres: ["sorted", "uses_pkey"],
+    onPostgres: ["audit_heads_pkey", "replay_pkey", "sorted", "uses_pkey"],
   },
   {
     name: "a file",
@@ -236,7 +236,7 @@ const calls: Row[] = [
     name: "the use of a permit",
     run: ({ permits }) => permits.use(tenant, "q1"),
     plan: ["escalations_pkey", "uses_pkey"],
-    onPostgres: ["escalations_pkey", "sorted", "uses_pkey"],
+    onPostgres: ["audit_heads_pkey", "escalations_pkey", "replay_pkey", "sorted"],
   },
   {
     name: "the message of a turn, in the inbox of its agent",

@@ -12,6 +12,8 @@ import { openOutbox } from "../webhooks/index.ts";
 
 /** Methods that ask the database nothing but what was asked in vain before, and what is no store. */
 const withoutDatabase = new Set([
+  "acts.close",
+  "acts.recall",
   "audit.flush",
   "audit.takeHeads",
   "files.limits",

@@ -71,6 +71,10 @@ export const grantOperations: Operations = {
     ({ grants }, { tenant }) =>
     () =>
       grants.list(tenant, { limit: 9 }),
+  "grants.readUnended":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.readUnended(tenant, past),
   "grants.removeEnded": async ({ grants }, { tenant }) => {
     const constraints = { expiresAt: "2000-01-01T00:00:00.000Z" };
     await grants.issue(grant("ended", { namespaceId: tenant, constraints }));

@@ -1,6 +1,6 @@
-import type { DecisionChoice } from "turnpike/kernel";
+import type { ActKey, DecisionChoice } from "turnpike/kernel";
 import { askAct, officeTime } from "../office.ts";
-import { auditEvent, grant } from "../records.ts";
+import { alice, assistant, auditEvent, grant } from "../records.ts";
 import type { Stores } from "../../src/compose/stores.ts";
 import type { ReplayKey } from "../../src/ledger/replay-store.ts";
 import { future, replayKey, signingKey, type Operations, type Run } from "./operation.ts";
@@ -30,6 +30,24 @@ async function ending({ replay }: Stores, key: ReplayKey, end: () => Promise<unk
     isTried = true;
     return next();
   };
+}
+
+function actKey(namespaceId: string): ActKey {
+  return { namespaceId, actor: assistant, scope: "trace-1", id: "act-1" };
+}
+
+/** Begins an act. What failed to be decided is refused, as the kernel has it. */
+async function beginAct(
+  { acts, decisions }: Stores,
+  namespaceId: string,
+  choices: readonly DecisionChoice[],
+): Promise<unknown> {
+  const about = { authority: alice, owner: alice, purpose: "work", traceId: "trace-1" };
+  const act = { tool: "send_mail", fingerprint: "one", expiresAt: future, context: about };
+  return acts.begin(actKey(namespaceId), act, async (writes) => {
+    const place = await decisions.decide(choices, { writes }).catch(() => -1);
+    return place === 0 ? { grants: ["seeded", "new"], uses: choices[0]?.uses ?? [] } : undefined;
+  });
 }
 
 const range = { now: new Date(future) };
@@ -72,6 +90,22 @@ export const ledgerOperations: Operations = {
       return stores.decisions.decide(choices, { writes: writer.openScope(oneCall, progress) });
     };
   },
+  "acts.begin": async (stores, { tenant }) => {
+    const choices = await choicesIn(stores, tenant);
+    return () => beginAct(stores, tenant, choices);
+  },
+  "acts.finish": async (stores, { tenant }) => {
+    await beginAct(stores, tenant, await choicesIn(stores, tenant));
+    const act = await stores.acts.find(actKey(tenant));
+    if (act === undefined) throw new Error("The act did not begin.");
+    const end = { status: "succeeded", completedAt: officeTime, isLate: false } as const;
+    const event = auditEvent("finished", { namespaceId: tenant });
+    return () => stores.acts.finish(actKey(tenant), act, { fingerprint: "outcome", end, isFree: false, event });
+  },
+  "acts.find":
+    ({ acts }, { tenant }) =>
+    () =>
+      acts.find(actKey(tenant)),
   "audit.record":
     ({ audit }, { tenant }) =>
     () =>

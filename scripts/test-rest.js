@@ -1,5 +1,5 @@
-// What a commit must pass besides `npm test`. Each step's output is in .build/test-rest; a failure is shown whole and ends the
-// run, and the tests of the host are shown last.
+// What a commit must pass besides `npm test`: rows of steps side by side, because most of them wait half of their time. Each
+// step's output is in .build/test-rest; a failure is shown whole and ends the run, and the tests of the host are shown last.
 import { spawn } from "node:child_process";
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,10 +11,8 @@ mkdirSync(".build/test-rest", { recursive: true });
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
 
 const databases = ["databases", "vitest run --project protocols --project postgres --project faults"];
-const hosts = ["tests", "vitest run --project e2e"];
-// Simulated worlds, planted bugs, random requests and bodies; their large size, and properties, are for `npm run test:fuzz`.
-const fuzz = ["fuzz", "TEST_SIZE=small vitest run --project fuzz .fuzz."];
-const checks = ["runtimes", "browser", "nodes", "agents", "generators", "examples", "interop", "oracles"].map(
+const last = ["tests", "vitest run --project e2e"];
+const checks = ["runtimes", "interop", "oracles", "examples", "agents", "generators", "browser", "nodes"].map(
   (name) => `test:${name}`,
 );
 
@@ -22,17 +20,15 @@ const checks = ["runtimes", "browser", "nodes", "agents", "generators", "example
 const beginnings = new Set(checks.flatMap((script) => scripts[script].split(" && ").slice(0, -1)));
 
 const before = [...beginnings].map((command) => [command, command]);
-/** What takes longest comes first, behind what fails most often, so that none of it runs alone at the end. */
-const steps = [
-  ["lint", "npm run --silent lint"],
-  hosts,
-  databases,
-  ...checks.map(step),
-  ["coverage", "npm run --silent coverage --workspace turnpike"],
-  fuzz,
+/** One after the other; the rows of each run side by side. The browser is not beside the hosts, which take both cores. */
+const phases = [
+  [
+    [["lint", "npm run --silent lint"], ["coverage", "npm run --silent coverage --workspace turnpike"], databases],
+    checks.filter((script) => script !== "test:nodes").map(step),
+  ],
+  // Simulated worlds, planted bugs, random requests and bodies; their large size, and properties, are for `npm run test:fuzz`.
+  [[last], [step("test:nodes"), ["fuzz", "TEST_SIZE=small vitest run --project fuzz .fuzz."]]],
 ];
-/** Most steps wait half of their time, so fewer would leave cores idle. */
-const stepsAtOnce = 3;
 
 /** The last command of a script: those before it have been run. */
 function step(script) {
@@ -76,9 +72,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 for (const each of before) await run(each);
-const queue = steps.values();
-const work = async () => {
-  for (const each of queue) await run(each);
-};
-await Promise.all(Array.from({ length: stepsAtOnce }, work));
-for (const [name] of [databases, hosts]) process.stdout.write(readFileSync(logOf(name)));
+for (const rows of phases) {
+  await Promise.all(
+    rows.map(async (row) => {
+      for (const each of row) await run(each);
+    }),
+  );
+}
+for (const [name] of [databases, last]) process.stdout.write(readFileSync(logOf(name)));

@@ -29,7 +29,7 @@ const commands = [
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
-  ..."create derive list revoke export suggest apply import".split(" ").map((verb) => `grant ${verb}`),
+  ..."create derive list revoke export suggest apply import diff".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call try".split(" ").map((verb) => `tools ${verb}`),
   ..."list show approve deny withdraw".split(" ").map((verb) => `escalation ${verb}`),
@@ -42,6 +42,7 @@ const commands = [
   "search",
   "host list",
   "principal list",
+  "reach",
   ..."show who".split(" ").map((verb) => `reach ${verb}`),
   ..."send inbox".split(" ").map((verb) => `message ${verb}`),
   ..."list stat read search grep create replace append delete".split(" ").map((verb) => `files ${verb}`),
@@ -110,6 +111,8 @@ describe("the help of", () => {
 
 /** Commands that talk to no host. */
 const withoutHost = new Set([
+  // It compares two files.
+  "grant diff",
   "serve",
   "database epoch",
   "doctor",

@@ -18,7 +18,7 @@ interface EverFlags extends OperatorFlags {
 export function addEverReach(reach: Command, show: Show): void {
   asOperator(
     reach,
-    "Show who can do what, and by which grants: now, or with --ever at all, by what may be handed on or approved.",
+    "Show who can do what, and by which grants: now, or ever.",
     "turnpike reach --ever --tenant acme --actor agent:assistant",
   )
     .option("--ever", "everything that one could ever do, or all who could ever reach a resource")

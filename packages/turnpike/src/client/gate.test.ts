@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deferred, rejection } from "../../test/deployment.ts";
 import { refusal, standInGate, type StandInGate } from "../../test/stand-in-gate.ts";
+import type { ActState } from "../contracts/index.ts";
 import { ActDeniedError, ActFailedError, ActInterruptedError } from "./act-errors.ts";
 import { connectGate, type ConnectGateOptions } from "./connect-gate.ts";
-import type { EffectContext, Gate, GateAct } from "./gate.ts";
+import { createGate, type EffectContext, type Gate, type GateAct, type GatePort } from "./gate.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -452,6 +453,52 @@ describe("a service that is away", () => {
     ]);
     expect(unreported).toEqual([]);
   });
+});
+
+describe("a port of the host's own", () => {
+  const allowed: ActState = { status: "allowed", id: "call-1", grants: ["grant-1"] };
+
+  test("that says an act was interrupted lets nothing happen", async () => {
+    const expiresAt = "2026-01-01T12:05:00Z";
+    const port = portOf(() => Promise.resolve({ status: "interrupted", id: "call-1", expiresAt }));
+    const effect = vi.fn<() => string>();
+    const error = await rejection(createGate(port).run(actOf(), effect));
+    expect(error).toBeInstanceOf(ActInterruptedError);
+    expect(error).toMatchObject({ id: "call-1", code: "replay_interrupted" });
+    expect(effect).not.toHaveBeenCalled();
+  });
+
+  for (const [name, thrown] of [
+    ["an error without a code", new Error("The disk is full.")],
+    ["an error whose code is a number", Object.assign(new Error("The disk is full."), { code: 28 })],
+    ["a text", "The disk is full."],
+    ["nothing at all", null],
+  ] as const)
+    test(`that refuses an outcome with ${name} is asked once, and the caller has what has happened`, async () => {
+      const finish = vi.fn<GatePort["finish"]>(() => Promise.reject(thrown));
+      const unreported: unknown[] = [];
+      const onUnreported = (id: string, error: unknown) => void unreported.push([id, error]);
+      const gate = createGate({ ...portOf(() => Promise.resolve(allowed)), finish }, { onUnreported });
+      expect(await gate.run(actOf(), () => "sent")).toBe("sent");
+      expect(unreported).toEqual([["call-1", thrown]]);
+      expect(finish).toHaveBeenCalledTimes(1);
+    });
+
+  test("that fails to begin is heard by a caller who could have cancelled, and nothing is given back", async () => {
+    const broken = new Error("The disk is full.");
+    const finish = vi.fn<GatePort["finish"]>();
+    const gate = createGate({ ...portOf(() => Promise.reject(broken)), finish });
+    const { signal } = new AbortController();
+    expect(await rejection(gate.run(actOf(), () => "sent", { signal }))).toBe(broken);
+    await gate.close();
+    expect(finish).not.toHaveBeenCalled();
+  });
+
+  /** A port that takes every outcome. */
+  function portOf(begin: GatePort["begin"]): GatePort {
+    const completedAt = "2026-01-01T12:00:00Z";
+    return { begin, finish: (id) => Promise.resolve({ status: "succeeded", id, completedAt }) };
+  }
 });
 
 describe("an act that is only shadowed", () => {

@@ -296,3 +296,27 @@ for (const row of [
     expect(await sent[0]?.json()).toStrictEqual(invokeTool.body);
   });
 }
+
+test("an answer that names no request and does not fit rejects without one", async () => {
+  const { client } = clientOf(() => Response.json({ allowed: "yes" }));
+  const error = await rejection(client.authorize(untyped(authorize.body)));
+  expect(error).toMatchObject({ code: "invalid_response", status: 200, requestId: undefined });
+});
+
+test("a signal that fires while a refusal is read rejects with its reason", async () => {
+  const caller = new AbortController();
+  const reason = new Error("changed my mind");
+  const { client } = clientOf(() => {
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          caller.abort(reason);
+          controller.error(new TypeError("terminated"));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return new Response(body, { status: 503, headers: jsonType });
+  });
+  expect(await rejection(client.reach({ signal: caller.signal }))).toBe(reason);
+});

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../internal/index.ts";
-import { ArgumentRuleSchema, encodeSegment, placesBy, writeArgument, type ArgumentRule } from "./argument-rules.ts";
+import {
+  ArgumentRuleSchema,
+  encodeSegment,
+  optionalArguments,
+  placesBy,
+  writeArgument,
+  type ArgumentRule,
+} from "./argument-rules.ts";
 import { PathSegmentSchema } from "./scalars.ts";
 
 function places(rule: ArgumentRule | string[], args: object): string[] {
@@ -352,6 +359,35 @@ test("an argument is written so that a rule reads it back", () => {
       expect(places([writeArgument(keys, true)], args as JsonObject)).toEqual(["x"]);
     }),
   );
+});
+
+test("an argument that is written as required is one that a call may not lack", () => {
+  expect(writeArgument(["event", "to.all"], false)).toBe("$event.to%2Eall");
+  expect(writeArgument(["files"], false, true)).toBe("$files/");
+  expect(() => places([writeArgument(["event", "to"], false)], { event: {} })).toThrow(
+    "event.to: this argument is missing",
+  );
+});
+
+describe("the arguments that a call may lack are", () => {
+  for (const row of [
+    { name: "the optional ones of all paths", rule: mail, are: [["cc"], ["bcc"]] },
+    {
+      name: "the optional ones of a path, without its fixed steps and required ones",
+      rule: { path: ["repos", "$org", "in", "$repo?", "end?"] },
+      are: [["repo"]],
+    },
+    {
+      name: "nested ones by the way to them, with their names as a call has them",
+      rule: { path: ["$event.guests%2Eall?"] },
+      are: [["event", "guests.all"]],
+    },
+    { name: "paths of folders too", rule: { path: ["in", "$job.files?/"] }, are: [["job", "files"]] },
+    { name: "none when all are required", rule: { path: ["$org", "$path/"] }, are: [] },
+    { name: "none when the rule has no path", rule: {}, are: [] },
+  ] satisfies { name: string; rule: ArgumentRule; are: string[][] }[]) {
+    test(row.name, () => expect(optionalArguments(row.rule)).toEqual(row.are));
+  }
 });
 
 describe("an argument that is a path of folders", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { contextOf, now } from "../../test/deployment.ts";
+import { bob, contextOf, now } from "../../test/deployment.ts";
 import { acceptContext, contextAt } from "./handler.ts";
 
 const later = new Date("2026-02-03T04:05:06.789Z");
@@ -10,6 +10,9 @@ describe("the context of another request of the same caller", () => {
     ["with authority", contextOf()],
     ["without authority", withoutAuthority],
     ["of an execution", contextOf({ executionId: "execution-1" })],
+    ["tried by an operator", contextOf({ triedBy: { actor: bob, credential: "key-1" } })],
+    ["asked by another person", contextOf({ askedBy: { actor: bob, credential: "key-2" } })],
+    ["with a credential", contextOf({ credential: "key-3" })],
   ] as const) {
     test(`has everything of the first but its instant and its trace: ${name}`, () => {
       const accepted = acceptContext(given, "optional");

@@ -17,6 +17,8 @@ import {
 import { atomicLedger } from "../../test/memory-ledger.ts";
 import type { ActOutcome, ActRequest } from "../contracts/index.ts";
 import { memoryActs, memoryPermits, memoryUsage } from "../testing/index.ts";
+import { isOver } from "./act-state.ts";
+import type { ActStore, StoredAct } from "./act-store.ts";
 import type { KernelOptions } from "./ports.ts";
 
 const request: ActRequest = {
@@ -34,6 +36,7 @@ const nothing: ActOutcome = {
   status: "failed",
   error: { code: "no_disk", message: "No space.", nothingHappened: true },
 };
+const keyOfAct = { namespaceId: "demo", actor: contextOf().actor, scope: "trace trace-1", id: "act-1" };
 const twoNotes = { needs: [needs("notes", "today"), needs("notes", "tomorrow")] };
 
 type Options = NonNullable<Parameters<typeof worldOf>[0]> & Pick<Partial<KernelOptions>, "acts">;
@@ -50,6 +53,15 @@ function actsOf(options: Options = {}) {
     },
     finish: (outcome: ActOutcome, context = contextOf()) => kernel.finishAct(context, "act-1", outcome),
   };
+}
+
+/** A store that finds its acts with these changes. */
+function actsFoundWith(changes: Partial<StoredAct>, acts = memoryActs()): ActStore {
+  const find: ActStore["find"] = async (key) => {
+    const act = await acts.find(key);
+    return act && { ...act, ...changes };
+  };
+  return { ...acts, find };
 }
 
 test("an act that is covered is allowed until the end of its lease", async () => {
@@ -186,16 +198,111 @@ describe("an outcome", () => {
     const acts = memoryActs();
     const { begin, finish } = actsOf({ acts });
     await begin();
-    const key = { namespaceId: "demo", actor: contextOf().actor, scope: "trace trace-1", id: "act-1" };
-    const first = await acts.find(key);
+    const first = await acts.find(keyOfAct);
     await finish(nothing);
     await begin();
     const elsewhere = actsOf({ acts: { ...acts, recall: () => first } });
     expect(await elsewhere.finish(done)).toMatchObject({ status: "succeeded" });
     expect(await elsewhere.finish(done)).toMatchObject({ status: "succeeded" });
     expect(await rejection(elsewhere.finish({ ...done, output: "other" }))).toMatchObject({ code: "outcome_conflict" });
-    expect(await acts.find(key)).toMatchObject({ claim: "claim-2", end: { status: "succeeded", output: "short" } });
+    expect(await acts.find(keyOfAct)).toMatchObject({
+      claim: "claim-2",
+      end: { status: "succeeded", output: "short" },
+    });
   });
+
+  test("that is reported again while the act begins anew leaves the new beginning as it is", async () => {
+    const acts = memoryActs();
+    const { begin, finish } = actsOf({ acts });
+    await begin();
+    const readBefore = [await acts.find(keyOfAct)];
+    await finish(nothing);
+    await begin();
+    const find: ActStore["find"] = (key) =>
+      readBefore.length > 0 ? Promise.resolve(readBefore.pop()) : acts.find(key);
+    const slow = actsOf({ acts: { ...acts, find } });
+    expect(await slow.finish(nothing)).toEqual({
+      status: "failed",
+      id: "act-1",
+      completedAt: now,
+      error: { code: "no_disk", message: "No space.", nothingHappened: true },
+    });
+    const anew = await acts.find(keyOfAct);
+    expect([anew?.claim, anew?.end]).toEqual(["claim-2", undefined]);
+  });
+
+  test("of an act of an execution names the execution, and not the trace", async () => {
+    const events: unknown[] = [];
+    const record = (event: unknown) => Promise.resolve(void events.push(event));
+    const { begin, finish, kernel } = actsOf({ acts: memoryActs({ audit: { record } }) });
+    await begin({ executionId: "turn-1" }, contextOf({ executionId: "turn-1" }));
+    expect(await rejection(finish(done))).toMatchObject({ code: "not_found" });
+    expect(await finish({ version: 1, executionId: "turn-1", status: "succeeded" })).toEqual({
+      status: "succeeded",
+      id: "act-1",
+      completedAt: now,
+    });
+    expect(await kernel.getAct(contextOf(), "act-1", { executionId: "turn-1" })).toMatchObject({ status: "succeeded" });
+    expect(events).toMatchObject([{ type: "act.finished", traceId: "trace-1", executionId: "turn-1" }]);
+  });
+
+  test("has no event where there is no audit log", async () => {
+    const events: unknown[] = [];
+    const record = (event: unknown) => Promise.resolve(void events.push(event));
+    const { begin, finish } = actsOf({ audit: "none", acts: memoryActs({ audit: { record } }) });
+    await begin();
+    expect(await finish(done)).toMatchObject({ status: "succeeded" });
+    expect(events).toEqual([]);
+  });
+
+  test("of an act that is stored without grants names none", async () => {
+    const events: object[] = [];
+    const record = (event: object) => Promise.resolve(void events.push(event));
+    const acts = actsFoundWith({ taken: { grants: [], uses: [] } }, memoryActs({ audit: { record } }));
+    const { begin, finish } = actsOf({ acts });
+    await begin();
+    await finish(done);
+    expect(events).toMatchObject([{ type: "act.finished", outcome: "succeeded" }]);
+    expect(events[0]).not.toHaveProperty("grantId");
+  });
+
+  test("that was too large to store leaves the act interrupted, and another one is still a conflict", async () => {
+    const { begin, finish, kernel } = actsOf({ acts: actsFoundWith({ end: "lost" }) });
+    await begin();
+    await finish(done);
+    const interrupted = { status: "interrupted", id: "act-1", expiresAt: "2026-01-01T12:05:00.000Z" };
+    expect(await kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" })).toEqual(interrupted);
+    expect(await finish(done)).toEqual(interrupted);
+    expect(await rejection(finish(nothing))).toMatchObject({ code: "outcome_conflict" });
+  });
+
+  test("of an act whose lease cannot be read is late, and gives nothing back", async () => {
+    const given: unknown[] = [];
+    const onGivenBack = (taken: unknown) => void given.push(taken);
+    const { begin, finish, kernel } = actsOf({
+      acts: actsFoundWith({ expiresAt: "soon" }, memoryActs({ onGivenBack })),
+    });
+    await begin();
+    expect(await kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" })).toMatchObject({ status: "interrupted" });
+    expect(await finish(nothing)).toMatchObject({ status: "failed", late: true });
+    expect(given).toEqual([]);
+  });
+
+  for (const { name, outcome = done, context = contextOf(), code } of [
+    {
+      name: "that names neither trace nor execution",
+      outcome: { version: 1, status: "succeeded" } as const,
+      code: "invalid_request",
+    },
+    { name: "in an invalid context", context: contextOf({ now: "soon" }), code: "invalid_access_context" },
+  ]) {
+    test(`${name} is refused, and the act goes on`, async () => {
+      const { begin, finish, kernel } = actsOf();
+      await begin();
+      expect(await rejection(finish(outcome, context))).toMatchObject({ code });
+      expect(await kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" })).toMatchObject({ status: "allowed" });
+    });
+  }
 
   for (const { name, operation } of [
     { name: "of an act that did not begin", operation: () => actsOf().finish(done) },
@@ -238,6 +345,26 @@ describe("an act that needs approval", () => {
     expect(await begin({ arguments: { note: 1 }, id: "act-3" })).toMatchObject({ status: "waiting" });
   });
 
+  test("is approved with its amounts, and with no others", async () => {
+    const { begin, permits } = openAsked();
+    await begin({ spends: [{ unit: "EUR", amount: 1 }] });
+    expect(permits.asked).toMatchObject([{ act: { tool: "summarize", spends: [{ unit: "EUR", amount: 1 }] } }]);
+    permits.approve("escalation-1", { by: "human:alice", at: now });
+    expect(await begin({ spends: [{ unit: "EUR", amount: 2 }] })).toMatchObject({ escalationId: "escalation-2" });
+    expect(await begin({ spends: [{ unit: "EUR", amount: 1 }] })).toMatchObject({ status: "allowed" });
+  });
+
+  test("names the open escalation when it is tried dry", async () => {
+    const { begin, permits } = openAsked();
+    await begin();
+    expect(await begin({ dryRun: true })).toMatchObject({
+      status: "waiting",
+      escalationId: "escalation-1",
+      expiresAt: "2026-01-02T12:00:00.000Z",
+    });
+    expect(permits.asked).toHaveLength(1);
+  });
+
   test("is denied once a person denied it", async () => {
     const { begin, permits } = openAsked();
     await begin();
@@ -259,6 +386,21 @@ describe("an act that needs approval", () => {
   });
 });
 
+test("an allowed act is recorded with every place that it needs, and the action where it differs", async () => {
+  const mail = grantOf("mail", { capabilities: [capability("mail", ["outbox"], "send")] });
+  const { begin, events } = actsOf({ grants: [grantOf("notes"), mail] });
+  const sending = { action: "send", resource: { namespace: "mail", path: ["outbox"] } };
+  expect(await begin({ needs: [...twoNotes.needs, sending] })).toMatchObject({ grants: ["notes", "mail"] });
+  expect(events.map(({ metadata }) => metadata)).toEqual([
+    {
+      others: [
+        { path: ["notes", "tomorrow"], grantId: "notes" },
+        { action: "send", namespace: "mail", path: ["outbox"], grantId: "mail" },
+      ],
+    },
+  ]);
+});
+
 test("a shadow is recorded as what it would have been, and a dry run as one", async () => {
   const { begin, events, usage } = actsOf({ grants: [grantOf("notes", { constraints: { maxUses: 1 } })] });
   await begin({ shadow: true });
@@ -276,6 +418,14 @@ for (const { name, options = {}, changes = {}, context = contextOf(), code } of 
   { name: "of another trace", context: contextOf({ traceId: "trace-2" }), code: "trace_mismatch" },
   { name: "whose grants cannot be read", options: { source: { load: fails } }, code: "authority_unavailable" },
   { name: "whose decision cannot be recorded", options: { audit: { record: fails } }, code: "audit_unavailable" },
+  {
+    name: "whose dry run cannot be recorded",
+    options: { audit: { record: fails } },
+    changes: { dryRun: true as const },
+    code: "audit_unavailable",
+  },
+  { name: "in an invalid context", context: contextOf({ now: "soon" }), code: "invalid_context" },
+  { name: "whose request is malformed", changes: { requestedAt: "soon" }, code: "invalid_request" },
   {
     name: "on another owner's resource",
     changes: { needs: [{ action: "read", resource: { namespace: "files", path: ["notes"], owner: bob } }] },
@@ -304,21 +454,73 @@ for (const { name, tool, isOffered } of [
   });
 }
 
-test("an act whose caller goes while it is decided takes nothing", async () => {
-  const given: unknown[] = [];
+test("where acts are not stored, none begins and none is found", async () => {
+  const { kernel } = worldOf({ grants: [grantOf("notes")] });
+  expect(await rejection(kernel.beginAct(contextOf(), request))).toMatchObject({ code: "not_found" });
+  expect(await rejection(kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" }))).toMatchObject({
+    code: "not_found",
+  });
+});
+
+test("an act is not found without its trace or execution", async () => {
+  const { begin, kernel } = actsOf();
+  await begin();
+  expect(await rejection(kernel.getAct(contextOf(), "act-1", {}))).toMatchObject({ code: "not_found" });
+});
+
+test("a store that begins an act without a decision allows nothing", async () => {
+  const { begin, events } = actsOf({ acts: { ...memoryActs(), begin: () => Promise.resolve({ kind: "begun" }) } });
+  expect(await rejection(begin())).toMatchObject({ message: "The store of acts did not ask for a decision." });
+  expect(events).toEqual([]);
+});
+
+test("a lease is over at its end, and when an instant cannot be read", () => {
+  const lease = { expiresAt: later };
+  expect([isOver(lease, now), isOver(lease, later), isOver(lease, "soon"), isOver({ expiresAt: "soon" }, now)]).toEqual(
+    [false, true, true, true],
+  );
+});
+
+for (const { name, changes } of [
+  { name: "of a trace", changes: {} },
+  { name: "of an execution", changes: { executionId: "turn-1" } },
+]) {
+  test(`an act ${name} whose caller goes while it is decided takes nothing`, async () => {
+    const given: unknown[] = [];
+    const caller = new AbortController();
+    const usage = memoryUsage();
+    const consume: typeof usage.consume = (...use) => {
+      caller.abort(new Error("gone"));
+      return usage.consume(...use);
+    };
+    const { kernel } = actsOf({
+      usage: { ...usage, consume },
+      acts: memoryActs({ onGivenBack: (taken) => void given.push(taken) }),
+      grants: [grantOf("notes", { constraints: { maxUses: 1 } })],
+    });
+    const gone = kernel.beginAct(contextOf(), { ...request, ...changes }, { signal: caller.signal });
+    expect(await rejection(gone)).toMatchObject({ message: "gone" });
+    expect(given).toHaveLength(1);
+    expect(await kernel.beginAct(contextOf(), { ...request, ...changes, dryRun: true })).toMatchObject({
+      kind: "decided",
+    });
+  });
+}
+
+test("an act whose caller goes stays taken when it cannot be given back, and the failure is reported", async () => {
   const caller = new AbortController();
   const usage = memoryUsage();
   const consume: typeof usage.consume = (...use) => {
     caller.abort(new Error("gone"));
     return usage.consume(...use);
   };
-  const { kernel } = actsOf({
+  const { begin, kernel, portErrors } = actsOf({
     usage: { ...usage, consume },
-    acts: memoryActs({ onGivenBack: (taken) => void given.push(taken) }),
+    acts: { ...memoryActs(), finish: fails },
     grants: [grantOf("notes", { constraints: { maxUses: 1 } })],
   });
   const gone = kernel.beginAct(contextOf(), request, { signal: caller.signal });
   expect(await rejection(gone)).toMatchObject({ message: "gone" });
-  expect(given).toHaveLength(1);
-  expect(await kernel.beginAct(contextOf(), { ...request, dryRun: true })).toMatchObject({ kind: "decided" });
+  expect(portErrors.map(({ failure }) => failure)).toEqual([{ port: "acts" }]);
+  expect(await begin()).toBe("replay_pending");
 });

@@ -191,6 +191,78 @@ describe("one capability over 50 narrower ones", () => {
   });
 });
 
+describe("grants beside each other", () => {
+  const until = (expiresAt: string): Grant => grant({ id: "first", constraints: { expiresAt } });
+  const june = capability({ path: ["reports", "june"] });
+  const both = ["grant-1", "second"];
+  const exact = grant({ id: "exact", capabilities: [capability({ scope: "exact" })] });
+  const rows: { name: string; before?: readonly Grant[]; after: readonly Grant[]; expected: readonly Region[] }[] = [
+    {
+      name: "of which one begins when the other ends are one region",
+      after: [until("2026-02-01T00:00:00Z"), grant({ id: "second", issuedAt: "2026-02-01T00:00:00Z" })],
+      expected: [{ ...reports, by: ["first", "second"] }],
+    },
+    {
+      name: "of which one begins after the other has ended are two regions",
+      after: [until("2026-02-01T00:00:00Z"), grant({ id: "second", issuedAt: "2026-03-01T00:00:00Z" })],
+      expected: [
+        { ...reports, until: "2026-02-01T00:00:00.000Z", by: ["first"] },
+        { ...reports, from: "2026-03-01T00:00:00.000Z", by: ["second"] },
+      ],
+    },
+    {
+      name: "of which one is below the other are one region",
+      after: [grant(), grant({ id: "second", capabilities: [june] })],
+      expected: [{ ...reports, by: both }],
+    },
+    {
+      name: "of which one covers every place are one region of every place",
+      after: [grant({ capabilities: [capability({ path: [] })] }), grant({ id: "second" })],
+      expected: [{ ...reports, path: [], by: both }],
+    },
+    {
+      name: "of which one had the place itself are a region without that place",
+      before: [exact],
+      after: [exact, grant()],
+      expected: [{ ...reports, except: [{ path: ["reports"], scope: "exact" }] }],
+    },
+    {
+      name: "of which one has every purpose are one region of every purpose",
+      after: [grant(), grant({ id: "second", constraints: { purposes: ["x"] } })],
+      expected: [{ ...reports, by: both }],
+    },
+    {
+      name: "in two places, one for every purpose, are two regions",
+      after: [
+        grant(),
+        grant({ id: "second", capabilities: [capability({ path: ["z"] })], constraints: { purposes: ["x"] } }),
+      ],
+      expected: [reports, { ...reports, path: ["z"], purposes: ["x"], by: ["second"] }],
+    },
+    {
+      name: "of two subjects are two regions, by subject",
+      after: [grant({ id: "second", subject: olivia }), grant()],
+      expected: [reports, { ...reports, subject: olivia, by: ["second"] }],
+    },
+    {
+      name: "of two subjects are in the same order when they are listed in another one",
+      after: [grant(), grant({ id: "second", subject: olivia })],
+      expected: [reports, { ...reports, subject: olivia, by: ["second"] }],
+    },
+  ];
+  for (const { name, before = [], after, expected } of rows) {
+    test(name, () => {
+      expect(compareGrants(before, after)).toStrictEqual({ opened: expected, closed: [], changed: [] });
+    });
+  }
+
+  test("that say the same, with actions in another order or twice, are named once", () => {
+    const [one, other] = [capability({ actions: ["write", "read"] }), capability({ actions: ["read", "write"] })];
+    const { opened } = compareGrants([], [grant({ capabilities: [one, other] })]);
+    expect(opened).toStrictEqual([{ ...reports, actions: ["read", "write"] }]);
+  });
+});
+
 describe("more regions than an answer has", () => {
   const many = (prefix: string): Grant[] =>
     Array.from({ length: 157 }, (_, place) => {

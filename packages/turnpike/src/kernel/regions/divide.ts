@@ -60,7 +60,7 @@ export function* divide(
     cut.join([...byPart.keys()].toSorted((one, other) => one - other)).map(({ extent, parts }) => ({
       extent: { ...piece.extent, ...extent },
       verdict: piece.verdict,
-      by: unionOf(parts.map((part) => byPart.get(part) ?? piece.by)),
+      by: unionOf(parts.map((part) => byPart.get(part) as ReadonlySet<string>)),
     })),
   );
 }

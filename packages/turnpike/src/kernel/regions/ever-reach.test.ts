@@ -54,6 +54,7 @@ describe("what a principal could ever do", () => {
     { name: "that may not be passed on", grants: [grant()] },
     { name: "that is counted", grants: [parent({ constraints: { delegationDepth: 1, maxUses: 2 } })] },
     { name: "that has ended", grants: [parent({ revokedAt: "2026-01-01T00:00:00Z" })] },
+    { name: "that counted until shortly before", grants: [parent({ revokedAt: "2026-01-01T11:59:59Z" })] },
     { name: "whose chain is broken", grants: [parent({ parentId: "missing" })] },
   ])
     test(`is nothing of a grant ${row.name}, when another principal holds it`, () => {
@@ -87,6 +88,41 @@ describe("what a principal could ever do", () => {
     ]);
   });
 
+  for (const row of [
+    {
+      name: "is also what a holder may hand on without the approval that their own grant needs",
+      own: grant({ capabilities: [capability({ approval: "each" })] }),
+      expected: [
+        ["approval", [{ approval: "each" }]],
+        ["derived", [{}]],
+      ],
+    },
+    {
+      name: "is not what a holder may hand on without the count that their own grant has",
+      own: grant({ constraints: { maxUses: 2 } }),
+      expected: [["held", [{ maxUses: 2 }]]],
+    },
+  ])
+    test(row.name, () => {
+      const { reach } = everReach([parent(), row.own], { actor: assistant });
+      expect(reach.map(({ how, terms }) => [how, terms])).toStrictEqual(row.expected);
+    });
+
+  test("is what was requested where no grant is yet", () => {
+    expect(ways([], { actor: assistant, requested: [grant()] })).toStrictEqual([
+      ["assistant", "alice", "reports", "approval", ""],
+    ]);
+  });
+
+  test("is at most 10,000 regions, and the answer says that there are more", () => {
+    const grants = Array.from({ length: 157 }, (_, place) => {
+      const paths = Array.from({ length: 64 }, (_one, number) => [`${place}-${number}`]);
+      return grant({ id: `${place}`, capabilities: paths.map((path) => capability({ path })) });
+    });
+    const { reach, more } = everReach(grants, { actor: assistant });
+    expect([reach.length, more]).toStrictEqual([10_000, true]);
+  });
+
   test("is what needs approval, and what was requested", () => {
     const guarded = grant({ capabilities: [capability({ approval: "each" })] });
     const requested = [grant({ id: "requested", capabilities: [capability({ path: ["asked"] })], issuedAt: at })];
@@ -117,6 +153,15 @@ describe("who could ever reach a place", () => {
       expect(ways([parent()], { place: row.place })).toStrictEqual([]);
     });
 
+  for (const [where, who, path, expected] of [
+    ["at", "its holder", ["reports"], [["assistant", "alice", "reports", "held", "grant-1"]]],
+    ["below", "nobody", ["reports", "june"], []],
+  ] as const)
+    test(`${where} the one place that a grant covers is ${who}`, () => {
+      const exact = grant({ capabilities: [capability({ scope: "exact" })] });
+      expect(ways([exact], { place: { namespace: "documents", path } })).toStrictEqual(expected);
+    });
+
   test("is who may do what is asked, by name or as every action", () => {
     const place = { namespace: "documents", path: ["reports"] };
     const every = grant({ id: "every", subject: alice, capabilities: [capability({ actions: ["*"] })] });
@@ -135,3 +180,11 @@ test("the shortest way is shown", () => {
 test("a question at an instant that is none is refused", () => {
   expect(() => everReach([], { at: "soon" })).toThrow(new TypeError("Expected `at` to be an RFC 3339 date-time."));
 });
+
+for (const row of [
+  { name: "of grants", ask: () => everReach({} as Grant[]) },
+  { name: "of requested grants", ask: () => everReach([], { requested: {} as Grant[] }) },
+])
+  test(`a question about something that is no list ${row.name} is refused`, () => {
+    expect(row.ask).toThrow(new TypeError("Expected a list of grants."));
+  });

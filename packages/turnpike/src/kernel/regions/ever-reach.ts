@@ -142,8 +142,8 @@ function narrowed(capability: Capability, place: EverQuestion["place"], action: 
 /** The shortest of the chains of these grants, with the grant itself. */
 function wayTo(ids: readonly string[], holdings: ReadonlyMap<string, Holding>): string[] {
   const found = ids.flatMap((id) => holdings.get(id) ?? []);
-  let nearest = found[0];
-  for (const holding of found) if (holding.links < (nearest?.links ?? 0)) nearest = holding;
+  let nearest: Holding | undefined;
+  for (const holding of found) if (nearest === undefined || holding.links < nearest.links) nearest = holding;
   const way: string[] = [];
   for (let one = nearest; one !== undefined; one = holdings.get(one.grant.parentId ?? "")) way.unshift(one.grant.id);
   return way;

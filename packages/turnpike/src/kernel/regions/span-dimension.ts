@@ -28,12 +28,12 @@ function cutSpans(boxes: readonly Box[]): Cut {
   const spans: { from: number; until: number }[] = [];
   const last = changed.reduce((latest, { until }) => Math.max(latest, until), -Infinity);
   let active: Box[] = [];
-  for (const [place, from] of edges.entries()) {
+  for (const [place, [from, own]] of [...starting].entries()) {
     if (from >= last) break;
-    active = [...active.filter(({ until }) => until > from), ...(starting.get(from) ?? [])];
+    active = [...active.filter(({ until }) => until > from), ...own];
     if (!active.some(isChanged)) continue;
     parts.push(active);
-    spans.push({ from, until: edges[place + 1] ?? Infinity });
+    spans.push({ from, until: edges[place + 1] as number });
   }
   return { parts, join: (chosen) => joinSpans(spans, chosen) };
 }
@@ -42,7 +42,7 @@ function cutSpans(boxes: readonly Box[]): Cut {
 function joinSpans(spans: readonly { from: number; until: number }[], chosen: readonly number[]): Joined[] {
   const runs: { from: number; until: number; parts: number[] }[] = [];
   for (const part of chosen) {
-    const { from, until } = spans[part] ?? { from: 0, until: 0 };
+    const { from, until } = spans[part] as (typeof spans)[number];
     const run = runs.at(-1);
     if (run?.until === from) {
       run.until = until;

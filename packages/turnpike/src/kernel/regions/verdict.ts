@@ -49,7 +49,7 @@ function carriersOf(boxes: readonly Box[], side: "before" | "after"): Carriers {
     if (isOwn) terms.set(keyOf(box.terms), box.terms);
   }
   const keys = [...terms.keys()].toSorted();
-  return { terms: keys.map((key) => terms.get(key) ?? {}), by, key: keys.join() };
+  return { terms: keys.map((key) => terms.get(key) as Terms), by, key: keys.join() };
 }
 
 function keyOf(terms: Terms): string {

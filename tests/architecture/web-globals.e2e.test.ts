@@ -11,7 +11,7 @@ test("the built library needs the globals of the web, zod, and nothing of Node, 
     // Tried once, and done without where it is refused.
     refused: ["AbortController"],
     health: { status: "ok", protocolVersion: "1" },
-    routes: 14,
+    routes: 17,
     tools: ["greetings.greet"],
     namespaces: { enabled: 1, disabled: 0, total: 1 },
     update: { enabled: 0, disabled: 1, total: 1 },

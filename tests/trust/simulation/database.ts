@@ -15,7 +15,7 @@ import { UnansweredCommitError, type Step, type StepResult } from "../../../pack
 import { kyselyOver } from "../../../packages/host/test/in-process-kysely.ts";
 import { connectHost } from "./host-connection.ts";
 import { Link } from "./link.ts";
-import { nobody, type Owner, type Scheduler } from "./scheduler.ts";
+import { noProcess, type Owner, type Scheduler } from "./scheduler.ts";
 import type { Storage } from "./storage.ts";
 import type { TurnOwners } from "./turn-owners.ts";
 
@@ -29,7 +29,7 @@ export interface Faults {
   crashes: number;
   /** The answer comes later than others. */
   isSlow: number;
-  /** The process of the host stands still for some seconds, where several share a storage. */
+  /** The process of the host is paused for some seconds, where several share a storage. */
   pauses: number;
   /** Nothing comes through between the host and the storage for some seconds, or nothing that shows others that it lives. */
   partitions: number;
@@ -132,7 +132,7 @@ export async function openSimulated(
   const crash = (): void => {
     counts.crashes += 1;
     cut();
-    scheduler.enter(nobody);
+    scheduler.enter(noProcess);
     onCrash();
   };
   let isAway = false;
@@ -149,7 +149,7 @@ export async function openSimulated(
     counts[fault] += 1;
     isAway = true;
     begin();
-    scheduler.setTimer(comeBack, 3000 + random.below(10_000), nobody);
+    scheduler.setTimer(comeBack, 3000 + random.below(10_000), noProcess);
   };
   const mayGoAway = (): void => {
     goAway("pauses", () => scheduler.stop(owner));
@@ -216,14 +216,14 @@ export async function openSimulated(
         const settleIfThere = (): void => {
           if (!isCut) end();
         };
-        if (happens("isSlow")) scheduler.add("late answer", () => link.deliver(settleIfThere), nobody);
+        if (happens("isSlow")) scheduler.add("late answer", () => link.deliver(settleIfThere), noProcess);
         else link.deliver(settleIfThere);
       };
       const attempt = (): void => {
         if (isCut) return;
         // At the worst instants: between the decision upon something and its end.
         if (isShared && kind === "writer") mayGoAway();
-        // What a process that stands still has begun it could not end.
+        // What a paused process has begun it could not end.
         const isWhole = kind === "reader" || lock.holds(owner) || steps.at(-1)?.sql === "commit";
         if (link.isCut || (scheduler.isStopped(owner) && !isWhole)) return send();
         if (kind === "writer" && !lock.isFree(owner)) return lock.wait(owner, send);

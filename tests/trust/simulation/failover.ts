@@ -4,7 +4,7 @@ import type { SimulatedHost } from "./host.ts";
 import { tenantsOf } from "./model.ts";
 import type { Episode } from "./plan.ts";
 import { agentOf } from "./population.ts";
-import { nobody } from "./scheduler.ts";
+import { noProcess } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
 /** The ids of the calls that are made at each host, which no client has. */
@@ -38,7 +38,7 @@ export async function runFailover(world: World, episode: Episode): Promise<void>
       await callAt(world, host, tenant, firstId + place, "database_went_back");
     const [host] = world.hosts;
     await host?.stores.losses.accept(new Date().toISOString(), false);
-    await scheduler.pause("accepted", nobody);
+    await scheduler.pause("accepted", noProcess);
     model.lossAccepted();
   });
   if (model.violations.length > 0) return;

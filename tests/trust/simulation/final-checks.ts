@@ -5,7 +5,7 @@ import { anyTenant, items, tenantsOf, type Item } from "./model.ts";
 import { answerOne } from "./operators.ts";
 import { agentOf } from "./population.ts";
 import type { Episode } from "./plan.ts";
-import { nobody } from "./scheduler.ts";
+import { noProcess } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
 /** So long it takes at most until another host resumes the turns of a host that is gone. */
@@ -179,7 +179,7 @@ export async function checkAuditLog(
   // Reading an audit log as the host does takes longer than much of an episode.
   if (random.chance(0.7)) return;
   const verdict = await hosts[0]?.stores.audit.verify(tenant);
-  await scheduler.pause("verified", nobody);
+  await scheduler.pause("verified", noProcess);
   if (verdict?.broken !== undefined || (verdict?.rows ?? 0) < rows.length)
     model.violated(`the host finds the audit log of ${tenant} broken: ${JSON.stringify(verdict)}`);
 }

@@ -1,7 +1,7 @@
 import { beatPatience, type HostConnection } from "../../../packages/host/src/storage/host-connection.ts";
 import type { Beats } from "./beats.ts";
 import type { Link } from "./link.ts";
-import { nobody, type Scheduler } from "./scheduler.ts";
+import { noProcess, type Scheduler } from "./scheduler.ts";
 
 /** So long a server takes a connection for one that is there, when nothing comes from its other end. */
 const keepAliveMs = 11_000;
@@ -34,8 +34,8 @@ export async function connectHost({ scheduler, beats, link, hostId, lowest }: En
     isOpen = false;
     end();
     // The server learns of it, or finds it out.
-    if (link.isCut) scheduler.setTimer(() => beats.disconnect(session), keepAliveMs, nobody);
-    else scheduler.add("disconnect", () => beats.disconnect(session), nobody);
+    if (link.isCut) scheduler.setTimer(() => beats.disconnect(session), keepAliveMs, noProcess);
+    else scheduler.add("disconnect", () => beats.disconnect(session), noProcess);
   };
   return {
     async beat() {

@@ -4,7 +4,7 @@ import { wireHost, type WiredHost } from "../../../packages/host/src/compose/wir
 import { loadMcpPool } from "../../../packages/host/src/mcp-servers/load-servers.ts";
 import { openSimulated, type SharedParts, type WriteLock } from "./database.ts";
 import type { Premises } from "./premises.ts";
-import { nobody, type Owner, type Scheduler } from "./scheduler.ts";
+import { noProcess, type Owner, type Scheduler } from "./scheduler.ts";
 
 /** One answer of a host. */
 export interface Answer {
@@ -92,7 +92,7 @@ export class SimulatedHost {
       }
     });
     const opened = await Promise.race([opening.catch(() => undefined), crashed]);
-    await scheduler.pause("started", nobody);
+    await scheduler.pause("started", noProcess);
     return opened;
   }
 
@@ -121,7 +121,7 @@ export class SimulatedHost {
     } finally {
       this.#inFlight.delete(lose);
       // What follows is the client's.
-      await scheduler.pause("answer", nobody);
+      await scheduler.pause("answer", noProcess);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Random } from "../../../packages/turnpike/test/random.ts";
-import { nobody, type Owner, type Scheduler } from "./scheduler.ts";
+import { noProcess, type Owner, type Scheduler } from "./scheduler.ts";
 
 /** What a link is between: a process and the storage. */
 interface LinkEnds {
@@ -23,10 +23,10 @@ export class Link {
     const { scheduler, random, owner } = this.#ends;
     const arriveWhole = (): void => {
       if (this.isCut) return void this.#held.push(arriveWhole);
-      scheduler.enter(nobody);
+      scheduler.enter(noProcess);
       arrive();
     };
-    scheduler.add(label, arriveWhole, random.chance(0.5) ? owner : nobody);
+    scheduler.add(label, arriveWhole, random.chance(0.5) ? owner : noProcess);
   }
 
   /** Brings something to the process: at once, as far as it can. The last thing of a step, which is the process's from here on. */
@@ -71,6 +71,6 @@ export class Link {
   mend(): void {
     this.isCut = false;
     const { scheduler } = this.#ends;
-    for (const resume of this.#held.splice(0)) scheduler.add("late", resume, nobody);
+    for (const resume of this.#held.splice(0)) scheduler.add("late", resume, noProcess);
   }
 }

@@ -134,7 +134,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     finds: /has no answer when all is well|was acknowledged: .* and is now/,
   },
   {
-    name: "a host that stood still ends what others have ended",
+    name: "a host that was paused ends what others have ended",
     faults: { ...noFaults, pauses: 300 },
     plant: (step) =>
       replaced(step, [

@@ -1,10 +1,10 @@
 import type { Random } from "../../../packages/turnpike/test/random.ts";
 
-/** Whose something is: a process, which can stand still and end. What a process does is its own, and so is what follows from it. */
+/** Whose something is: a process, which can be paused and end. What a process does is its own, and so is what follows from it. */
 export type Owner = object;
 
-/** Clients, the storage and whatever else is no process that can stand still. */
-export const nobody: Owner = {};
+/** Clients, the storage and whatever else is no process that can be paused. */
+export const noProcess: Owner = {};
 
 /** Something that may happen now. */
 interface Task {
@@ -36,10 +36,10 @@ export class Scheduler {
   steps = 0;
   readonly #random: Random;
   #ready: Task[] = [];
-  /** What waits until a process that stands still goes on. */
+  /** What waits until a paused process goes on. */
   readonly #stopped = new Map<Owner, Task[]>();
   readonly #ended = new WeakSet<Owner>();
-  #owner: Owner = nobody;
+  #owner: Owner = noProcess;
   readonly #timers = new Map<number, Timer>();
   readonly #onStep: (label: string) => void;
   #lastTimer = 0;
@@ -123,7 +123,7 @@ export class Scheduler {
     for (let step = 0; step < maxSteps; step += 1) {
       // Whatever follows from the last step has happened when this comes.
       await new Promise<void>(runMicrotasks);
-      this.#owner = nobody;
+      this.#owner = noProcess;
       if (isOver()) return true;
       if (!this.#step()) return false;
     }

@@ -6,7 +6,7 @@ import type { Premises } from "./premises.ts";
 import { anyTenant, Model } from "./model.ts";
 import type { Episode, Plan } from "./plan.ts";
 import type { Population } from "./population.ts";
-import { nobody, Scheduler } from "./scheduler.ts";
+import { noProcess, Scheduler } from "./scheduler.ts";
 import { simulateTime } from "./simulated-time.ts";
 import type { Storage } from "./storage.ts";
 import { TurnOwners } from "./turn-owners.ts";
@@ -131,7 +131,7 @@ export class World {
   within<T>(ms: number, work: Promise<T>): Promise<T | "late"> {
     const { scheduler } = this;
     return new Promise((resolve, reject) => {
-      const timer = scheduler.setTimer(() => resolve("late"), ms, nobody);
+      const timer = scheduler.setTimer(() => resolve("late"), ms, noProcess);
       work.then(resolve, reject).finally(() => scheduler.clearTimer(timer));
     });
   }

@@ -155,7 +155,7 @@ describe("who could ever reach a place", () => {
 
   for (const [where, who, path, expected] of [
     ["at", "its holder", ["reports"], [["assistant", "alice", "reports", "held", "grant-1"]]],
-    ["below", "nobody", ["reports", "june"], []],
+    ["below", "no one", ["reports", "june"], []],
   ] as const)
     test(`${where} the one place that a grant covers is ${who}`, () => {
       const exact = grant({ capabilities: [capability({ scope: "exact" })] });

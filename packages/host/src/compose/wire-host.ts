@@ -41,7 +41,7 @@ import {
 } from "../front/index.ts";
 import { followHistory } from "./database-history.ts";
 import { recordPins } from "./record-pins.ts";
-import { openManagement } from "./management.ts";
+import { openAdminApi } from "./admin-api.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
@@ -191,7 +191,7 @@ export async function wireHost(
   const streamSlots = createStreamSlots(config.limits.sockets);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
-  const management = openManagement({
+  const adminApi = openAdminApi({
     stores,
     checkpoints,
     database,
@@ -253,7 +253,7 @@ export async function wireHost(
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
-      management.protocol,
+      adminApi.protocol,
       consoleProtocol(),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
@@ -315,7 +315,7 @@ export async function wireHost(
       clearInterval(writingUses);
       outdated.close();
       // At once: a stream that is open would hold up everything else.
-      const isQuiet = management.close();
+      const isQuiet = adminApi.close();
       listening.close();
       await retention.close();
       await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);

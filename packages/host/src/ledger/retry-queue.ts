@@ -21,7 +21,7 @@ export interface RetryQueue<Write extends PendingWrite> {
 /** The time between two attempts doubles from the first of these to the last. */
 const usualDelaysMs = { first: 100, last: 10_000 };
 /** How often a caller who waits for a write looks whether it still may. */
-const lookMs = 100;
+const pollMs = 100;
 
 export function createRetryQueue<Write extends PendingWrite>(delaysMs = usualDelaysMs): RetryQueue<Write> {
   const waiting = new Map<string, { entry: Write; attempt?: Promise<unknown> }>();
@@ -72,7 +72,7 @@ export function createRetryQueue<Write extends PendingWrite>(delaysMs = usualDel
       if (held === undefined) return true;
       while (waiting.get(name) === held) {
         if (!mayWait()) return false;
-        await new Promise((resolve) => setTimeout(resolve, lookMs).unref());
+        await new Promise((resolve) => setTimeout(resolve, pollMs).unref());
       }
       return true;
     },

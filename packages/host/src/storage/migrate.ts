@@ -29,7 +29,7 @@ export const ownEpoch = epochOf(postgresMigrations);
 
 /** How long hosts of older versions have to leave before a migration that they may not serve beside. */
 const leaveMs = 60_000;
-const lookMs = 500;
+const pollMs = 500;
 
 /**
  * Runs what has not run yet, in order. Each migration and the row that records it are one transaction. Before one that hosts of older
@@ -74,7 +74,7 @@ export async function migrate(
     }
     waitingSince ??= performance.now();
     if (performance.now() - waitingSince >= patienceMs) throw new Error(stayingMessage(came));
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }
 

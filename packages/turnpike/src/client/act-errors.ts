@@ -1,6 +1,6 @@
 import type { ActError, ActState, AuthorityRequest, JsonObject } from "../contracts/index.ts";
 
-/** Nothing happened: the gate said no, or a person was asked and has not said yes. */
+/** Nothing happened: the gate denied it, or a person was asked and has not approved it. */
 export class ActDeniedError extends Error {
   override readonly name = "ActDeniedError";
   readonly id: string;

@@ -14,7 +14,7 @@ export type GateOutcome = WithoutVersion<ActOutcome>;
 /** How an act begins. */
 export interface GateCallOptions {
   signal?: AbortSignal | undefined;
-  /** For how many seconds to wait for a person who has to say yes; 0 when absent. */
+  /** For how many seconds to wait for a person who has to approve; 0 when absent. */
   wait?: number | undefined;
 }
 

@@ -76,7 +76,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
   let comparing = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** One after the other, so that connections which are opened together look once. */
+  /** One after the other, so that connections which are opened together compare once. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     comparing += 1;
     const mine = last.then(work, work).finally(() => (comparing -= 1));
@@ -84,7 +84,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
     return mine;
   };
   /** INVARIANT: from the first missing row on this process claims nothing, whether or not the loss could be stored. */
-  const look = async (db: Kysely<Schema>): Promise<boolean> => {
+  const findLoss = async (db: Kysely<Schema>): Promise<boolean> => {
     const chains = await findLostChains(db, [...known.values()]);
     if (chains.length === 0) {
       // Another server had lost rows, or was believed to; this one has all of them.
@@ -102,7 +102,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
     for (const listener of listeners) listener(gap);
     return true;
   };
-  const compare = (): Promise<boolean> => connect((db) => inTurn(() => look(db)));
+  const compare = (): Promise<boolean> => connect((db) => inTurn(() => findLoss(db)));
   const requireAll = async (): Promise<void> => {
     if (await compare()) throw new DatabaseWentBackError();
   };
@@ -110,7 +110,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
   return {
     remember(heads, since) {
       for (const head of heads) known.set(nameOfChain(head), head);
-      // A look that has begun may have missed them.
+      // A comparison that has begun may have missed them.
       if (since === era && comparing === 0) return undefined;
       return requireAll();
     },
@@ -134,7 +134,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
       if (isBehind) isTold = true;
       // An answer from before the last loss was stored does not know of it.
       else if (asOf === stored) isTold = false;
-      // A look that failed would otherwise be the last one, and no operator could accept a loss that is not stored.
+      // A comparison that failed would otherwise be the last one, and no operator could accept a loss that is not stored.
       if (unstored !== undefined && comparing === 0) compare().catch(() => {});
     },
     onLost: (listener) => void listeners.push(listener),
@@ -145,7 +145,7 @@ export function createHistory({ hostId, connect }: HistoryOptions): WatchedHisto
     verify: (db, found) =>
       inTurn(async () => {
         if (found.id === server) return;
-        await look(db);
+        await findLoss(db);
         server = found.id;
         era += 1;
         for (const listener of serverListeners) listener(found);

@@ -11,7 +11,7 @@ export class LostFileError extends Error {
 /** Notices that a file was removed, replaced or cut short while it is open. */
 export interface FileWatch {
   /** Throws `LostFileError`. Unless it must, it looks at the file at most once a second. */
-  check(mustLook?: boolean): void;
+  check(isForced?: boolean): void;
   /** From now on a host that started later on the same file is noticed as well. */
   own(hostId: number): void;
   close(): void;
@@ -31,7 +31,7 @@ export function watchFile(path: string, file: SqliteFile, clock = () => performa
   let logSize = log.size;
   let host: number | undefined;
   let checkedAt = clock();
-  const look = (): void => {
+  const requireSameFile = (): void => {
     const [there, logThere] = [path, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
     if (!isSame(there, opened)) throw new LostFileError(`${path} was removed or replaced while this host had it open.`);
     if (!isSame(logThere, log))
@@ -47,9 +47,9 @@ export function watchFile(path: string, file: SqliteFile, clock = () => performa
     [size, logSize] = [there.size, logThere.size];
   };
   return {
-    check(mustLook = false) {
-      if (!mustLook && clock() - checkedAt < checkMs) return;
-      look();
+    check(isForced = false) {
+      if (!isForced && clock() - checkedAt < checkMs) return;
+      requireSameFile();
       checkedAt = clock();
     },
     own: (hostId) => void (host = hostId),

@@ -26,7 +26,7 @@ interface ManagementParts
 }
 
 /** The management API, with what operators follow and try. */
-export function openManagement(parts: ManagementParts): { protocol: ServedProtocol; close(): Promise<void> } {
+export function openAdminApi(parts: ManagementParts): { protocol: ServedProtocol; close(): Promise<void> } {
   const { stores, api, withdrawnTools, maxStreams, streamSlots, clock, metrics, log } = parts;
   const { credentials, sessions, audit, settings, tenants } = stores;
   const live = createLiveTenants({

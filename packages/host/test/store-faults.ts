@@ -30,18 +30,21 @@ interface Prepared {
   before: string;
 }
 
-/** An operation on a database that fails at one of its statements, ready to run. */
+/**
+ * An operation on a database that fails at one of its statements, ready to run. An operation that changes nothing and needs
+ * nothing before it finds the rows again that were there for the last one.
+ */
 async function prepare(
   database: Database,
-  { operation, at, when }: { operation: Operation; at: number; when: "before" | "after" },
+  { operation, at, when, shared }: { operation: Operation; at: number; when: "before" | "after"; shared?: Prepared },
 ): Promise<Prepared> {
-  const seeded = await seed(database);
+  const seeded = shared?.seeded ?? (await seed(database));
   const failing = failingAt(database, at, when);
   const run = await operation(openAllStores(failing), seeded, failing);
-  return { run, seeded, before: await stateOf(database, seeded) };
+  return { run, seeded, before: shared?.before ?? (await stateOf(database, seeded)) };
 }
 
-/** The statements of an operation, how many ran to prepare it, and whether it changes anything. */
+/** The statements of an operation, how many ran to prepare it, whether it changes anything, and the rows that others may share. */
 async function statementsOf(database: Database, operation: Operation) {
   const recorded = recordStatements(database);
   const seeded = await seed(database);
@@ -49,16 +52,18 @@ async function statementsOf(database: Database, operation: Operation) {
   const prepared = recorded.statements.splice(0).length;
   const before = await stateOf(database, seeded);
   await run();
-  return { prepared, statements: recorded.statements, isChange: (await stateOf(database, seeded)) !== before };
+  const isChange = (await stateOf(database, seeded)) !== before;
+  const shared = prepared === 0 && !isChange ? { shared: { run, seeded, before } } : {};
+  return { prepared, statements: recorded.statements, isChange, shared };
 }
 
 /** What went wrong when a statement was not run. */
 async function problemsWithout(database: Database, name: string, operation: Operation): Promise<string[]> {
-  const { prepared, statements, isChange } = await statementsOf(database, operation);
+  const { prepared, statements, isChange, shared } = await statementsOf(database, operation);
   const problems: string[] = [];
   for (const [place, statement] of statements.entries()) {
     const at = prepared + place + 1;
-    const { run, seeded, before } = await prepare(database, { operation, at, when: "before" });
+    const { run, seeded, before } = await prepare(database, { operation, at, when: "before", ...shared });
     if (!(await isRefused(run()))) problems.push(`acknowledged without ${statement}`);
     const isChanged = (await stateOf(database, seeded)) !== before;
     if (isChanged && !(name in inSteps)) problems.push(`half written without ${statement}`);
@@ -71,14 +76,14 @@ async function problemsWithout(database: Database, name: string, operation: Oper
 
 /** What went wrong when the answer to a statement was lost. */
 async function problemsUnanswered(database: Database, name: string, operation: Operation): Promise<string[]> {
-  const { prepared, statements } = await statementsOf(database, operation);
+  const { prepared, statements, shared } = await statementsOf(database, operation);
   const isInTransaction = statements.includes("commit") && !(name in inSteps);
   const problems: string[] = [];
   for (const [place, statement] of statements.entries()) {
     // An answer is lost with its connection, and a transaction that only began is lost with it.
     if (statement === "begin") continue;
     const at = prepared + place + 1;
-    const { run, seeded, before } = await prepare(database, { operation, at, when: "after" });
+    const { run, seeded, before } = await prepare(database, { operation, at, when: "after", ...shared });
     if (!(await isRefused(run()))) problems.push(`acknowledged without an answer to ${statement}`);
     const isUndone = (await stateOf(database, seeded)) === before;
     if (isInTransaction && statement !== "commit" && !isUndone) problems.push(`half written by ${statement}`);

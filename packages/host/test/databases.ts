@@ -7,7 +7,10 @@ import { migrate } from "../src/storage/migrate.ts";
 import type { DatabaseSettings } from "../src/storage/database-settings.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
 import type { Schema } from "../src/storage/schema.ts";
+import { isPostgres } from "../src/shared/index.ts";
+import { openSqlite } from "../src/storage/sqlite/open-sqlite.ts";
 import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
+import { answerHere } from "./in-process-worker.ts";
 import { testRoot } from "./test-root.ts";
 
 /** The databases every store has to work on: those of the run, which `TEST_DATABASES` names when it is one of them alone. */
@@ -71,14 +74,25 @@ async function migrateFile(): Promise<Buffer> {
 
 /** A host's handle on a database, closed when the test ends. */
 export async function openHost(location: DatabaseSettings): Promise<Database> {
-  const database = await openDatabase(location);
-  onTestFinished(() => database.close());
-  return database;
+  return closedAfterwards(await openDatabase(location));
 }
 
 /** A new database without rows. */
 export async function openFresh(kind: Database["kind"]): Promise<Database> {
-  return openHost(await migratedLocation(kind));
+  return closedAfterwards(await openOnce(await migratedLocation(kind)));
+}
+
+function closedAfterwards(database: Database): Database {
+  onTestFinished(() => database.close());
+  return database;
+}
+
+/**
+ * Opens a database as a host does, but a file without threads: starting them takes longer than most tests. Only for a location that is
+ * not opened again: this process has locks on such a file until its statements are collected.
+ */
+function openOnce(location: string): Promise<Database> {
+  return isPostgres(location) ? openDatabase(location) : openSqlite(location, { startWorker: answerHere });
 }
 
 /** For tests that do not disturb each other: one database for the block it is called in, opened when first asked for. */
@@ -89,7 +103,7 @@ export function sharedDatabase(kind: Database["kind"]): () => Promise<Database> 
     await (await opened)?.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  return () => (opened ??= migratedLocation(kind, folder).then(openDatabase));
+  return () => (opened ??= migratedLocation(kind, folder).then(openOnce));
 }
 
 let tenants = 0;

@@ -6,7 +6,7 @@ import { type CheckDatabase, openSqlite } from "./sqlite/open-sqlite.ts";
 
 /** Opens and migrates the database. `log` is told of each statement. `check` may refuse a file before anything is changed in it. */
 export async function openDatabase(database: DatabaseSettings, log?: Logger, check?: CheckDatabase): Promise<Database> {
-  if (!isPostgres(database)) return openSqlite(locationOf(database), log, check);
+  if (!isPostgres(database)) return openSqlite(locationOf(database), { log, check });
   const { openPostgres } = await import("./postgres.ts");
   return openPostgres(typeof database === "string" ? { url: database } : database, log);
 }

@@ -13,7 +13,7 @@ import { gatherReads } from "./gather.ts";
 import { createMutex } from "./mutex.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { realFile, refuseHardLinks } from "./real-file.ts";
-import { startThread, type OwnedThread } from "./thread.ts";
+import { startThread, type OwnedThread, type StartWorker } from "./thread.ts";
 import type { ThreadOptions } from "./thread-protocol.ts";
 import { transact } from "./transact.ts";
 import { brokenPages, damageOf } from "./whole-file.ts";
@@ -23,6 +23,16 @@ const readLowestMs = 2_000;
 
 /** Looks at a database before its tables are brought up to date. When it throws, nothing was changed. */
 export type CheckDatabase = (db: Kysely<Schema>) => Promise<void>;
+
+/** How a file is opened. */
+interface SqliteOptions {
+  /** Told of each statement. */
+  log?: Logger | undefined;
+  /** May refuse the database before anything is changed in it. */
+  check?: CheckDatabase | undefined;
+  /** Starts the threads; tests have none, where a thread changes nothing. */
+  startWorker?: StartWorker;
+}
 
 /** Throws `ConfigError` when there is a folder where the file would be. */
 export function refuseFolder(path: string): void {
@@ -41,10 +51,11 @@ export function lockFile(path: string): string {
  * Opens an SQLite file for this process alone, in threads of its own: one writes, one reads for calls, and one reads for
  * operators, so that no call waits for a long read.
  */
-export async function openSqlite(location: string, log?: Logger, check?: CheckDatabase): Promise<Database> {
-  const { path, isNew, identity, writer, unlock } = location === ":memory:" ? openMemory() : await claim(location);
+export async function openSqlite(location: string, { log, check, startWorker }: SqliteOptions = {}): Promise<Database> {
+  const isMemory = location === ":memory:";
+  const { path, isNew, identity, writer, unlock } = isMemory ? openMemory() : await claim(location, startWorker);
   // A database in memory belongs to one connection.
-  const openReader = () => (path === ":memory:" ? writer : startThread({ path, isReader: true, identity }));
+  const openReader = () => (isMemory ? writer : startThread({ path, isReader: true, identity }, startWorker));
   const [reader, reportReader] = [openReader(), openReader()];
   const writing = createMutex();
   const read = gatherReads(reader);
@@ -97,7 +108,7 @@ export async function openSqlite(location: string, log?: Logger, check?: CheckDa
     },
     transact: (work) => transact({ writer, writing }, work),
     copy() {
-      const made = path === ":memory:" ? copyMemory(writer.connect()) : copyFile(path, openReader);
+      const made = isMemory ? copyMemory(writer.connect()) : copyFile(path, openReader);
       copying = Promise.allSettled([made]);
       return made;
     },
@@ -147,7 +158,7 @@ function openMemory(): Claimed {
  * says at once that it is in use, and by a lock on the file itself, which holds by whatever path another process comes. Both are the
  * operating system's, so they end with the process in any case.
  */
-async function claim(location: string): Promise<Claimed> {
+async function claim(location: string, startWorker?: StartWorker): Promise<Claimed> {
   refuseFolder(location);
   const path = realFile(location);
   makeFolder(dirname(path));
@@ -157,7 +168,7 @@ async function claim(location: string): Promise<Claimed> {
   refuseHardLinks(location, path);
   const unlock = holdLock(location);
   const options: ThreadOptions = { path, isReader: false, isClaimed: true };
-  const writer = startThread(options);
+  const writer = startThread(options, startWorker);
   try {
     removeOldCopies(path);
     await writer.connect().run([]);

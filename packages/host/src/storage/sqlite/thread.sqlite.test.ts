@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { sql } from "kysely";
-import { newLocation, openFresh, openHost } from "../../../test/databases.ts";
+import { migratedLocation, newLocation, openHost } from "../../../test/databases.ts";
 import { opening, otherProcess } from "../../../test/other-process.ts";
 import { watchThreads } from "../../../test/threads.ts";
 import { openDatabase } from "../open-database.ts";
@@ -29,7 +29,7 @@ function refusalOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 test("every commit is synced, into a log beside the file", async () => {
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   const settings = ["pragma synchronous", "pragma journal_mode"].map((text) => ({ sql: text, rows: [[]] }));
   const [synced, log] = await database.transact((run) => run(settings, "commit"));
   // 2 is SQLite's number for "full": 1 would lose the last commits with the power.
@@ -39,7 +39,7 @@ test("every commit is synced, into a log beside the file", async () => {
 
 test("a transaction whose thread dies is refused as an outage, leaves no lock, and the next one is stored", async () => {
   const threads = watchThreads();
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   await database.transact((run) => run([use("made")], "commit"));
   const refusal = await refusalOf(
     database.transact(async (run) => {
@@ -55,7 +55,7 @@ test("a transaction whose thread dies is refused as an outage, leaves no lock, a
 
 test("a query's transaction whose thread dies is refused the same way", async () => {
   const threads = watchThreads();
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   const insert = (db: Database["db"], id: string) =>
     db.insertInto("uses").values({ namespace_id: "tenant-1", grant_id: id, used: 1 }).execute();
   const refusal = await refusalOf(
@@ -71,7 +71,7 @@ test("a query's transaction whose thread dies is refused the same way", async ()
 });
 
 test("what is written by itself after a transaction that failed is not part of it", async () => {
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   await expect(database.transact((run) => run([use("twice"), use("twice")], "commit"))).rejects.toThrow("UNIQUE");
   await database.db.insertInto("uses").values({ namespace_id: "tenant-1", grant_id: "alone", used: 1 }).execute();
   await database.transact((run) => run([use("next")], "commit"));
@@ -80,7 +80,7 @@ test("what is written by itself after a transaction that failed is not part of i
 
 test("what waits for a thread that dies is refused or was stored whole, and what comes next is stored", async () => {
   const threads = watchThreads();
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   const ids = Array.from({ length: 20 }, (_, place) => `use-${String(place).padStart(2, "0")}`);
   const begun = ids.map((id) => refusalOf(database.transact((run) => run([use(id), use(`${id} too`)], "commit"))));
   await begun[3];
@@ -95,7 +95,7 @@ test("what waits for a thread that dies is refused or was stored whole, and what
 
 test("reads begin anew when the thread that reads dies", async () => {
   const threads = watchThreads();
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   await usesOf(database);
   await database.reporting.selectFrom("uses").selectAll().execute();
   expect(threads.size).toBe(3);
@@ -121,7 +121,7 @@ test("a thread that ends while it is closed is closed", async () => {
 });
 
 test("reads for operators and for calls do not wait for a transaction, and see what was committed alone", async () => {
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   await database.transact((run) => run([use("made")], "commit"));
   await database.transact(async (run) => {
     await run([use("open")]);
@@ -134,7 +134,7 @@ test("reads for operators and for calls do not wait for a transaction, and see w
 });
 
 test("a long read of an operator holds up neither reads of calls nor writes", async () => {
-  const database = await openFresh("sqlite");
+  const database = await openHost(await migratedLocation("sqlite"));
   const ended: string[] = [];
   const counted = sql<number>`(with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
     select count(*) from n)`;

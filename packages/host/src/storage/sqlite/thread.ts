@@ -49,13 +49,28 @@ interface Running extends Connection {
   close(): Promise<void>;
 }
 
+/** What answers the requests of a connection: a thread, seen from outside. */
+export interface ConnectionWorker {
+  on(event: "message", listener: (reply: ThreadReply) => void): unknown;
+  on(event: "error" | "exit", listener: (cause: unknown) => void): unknown;
+  postMessage(request: ThreadRequest): void;
+  ref(): void;
+  unref(): void;
+  terminate(): Promise<unknown>;
+}
+
+export type StartWorker = (options: ThreadOptions) => ConnectionWorker;
+
+// A thread does not accept every flag of the process.
+const startWorker: StartWorker = (options) => new Worker(workerFile, { workerData: options, execArgv: [] });
+
 /** When a thread dies, its pending requests fail as an outage, and the next `connect` starts another thread. */
-export function startThread(options: ThreadOptions): OwnedThread {
+export function startThread(options: ThreadOptions, start: StartWorker = startWorker): OwnedThread {
   let current: Running | undefined;
   let isClosed = false;
   const connect = (): Running => {
     if (isClosed) throw new Error("The database connection is not open.");
-    return (current ??= start(options, (ended) => {
+    return (current ??= connectTo(start(options), (ended) => {
       if (current === ended) current = undefined;
     }));
   };
@@ -72,9 +87,7 @@ export function startThread(options: ThreadOptions): OwnedThread {
   };
 }
 
-function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running {
-  // A thread does not accept every flag of the process.
-  const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
+function connectTo(worker: ConnectionWorker, onEnd: (ended: Running) => void): Running {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let ended: Error | undefined;

@@ -149,8 +149,14 @@ test("a standby that lagged and was promoted is noticed before anything is done 
   expect(codeOf(await invoke(there, "guarded", "effects.guarded"))).toEqual([200, "approval_required"]);
   expect((await invoke(there, "after")).body).toMatchObject({ status: "succeeded" });
   expect(linesIn(here.folder, "effects.log").toSorted()).toEqual([...done, "after"].toSorted());
-  const verified = await commandJson(there, words`audit verify --tenant acme`);
-  expect(verified).toMatchObject({ isWhole: true, gaps: [{ acceptedAt: expect.any(String) as string }] });
+  const verified = (await commandJson(there, words`audit verify --tenant acme`)) as {
+    isWhole: boolean;
+    gaps: unknown[];
+  };
+  // One for each strand of the audit log that lost rows: the second only if the other host had one.
+  const gap = expect.objectContaining({ acceptedAt: expect.any(String) as string }) as unknown;
+  expect(verified.isWhole).toBe(true);
+  expect([[gap], [gap, gap]]).toContainEqual(verified.gaps);
   for (const host of hosts) expect(host.stderr()).toContain('"timeline":"2"');
 });
 

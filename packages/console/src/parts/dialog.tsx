@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { holdPlace } from "../shared/place.ts";
 
 /**
@@ -21,7 +21,8 @@ export function Dialog({
   const id = useId();
   const [isAsking, setAsking] = useState(false);
   const isWarned = warning !== undefined;
-  useEffect(() => {
+  // It is open before any effect of what it contains, so that a field in it can take the focus.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
     // When it closes, the focus returns to where it was, as soon as the page behind it can be used again.

@@ -31,24 +31,35 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Where there is no database yet: a file, or an empty database of a real PostgreSQL. */
+/** Where there is no database yet: a file, or an empty database of a real PostgreSQL. Gone when the test ends, unless it is in a folder. */
 export async function newLocation(kind: Database["kind"], folder?: string): Promise<string> {
   if (kind === "sqlite") return join(folder ?? temporaryFolder(), "turnpike.db");
-  return newPostgres("empty");
+  return newPostgres("empty", folder === undefined);
 }
 
 /** Where the run has no PostgreSQL, the test that needs one is skipped. */
-async function newPostgres(state: "empty" | "migrated"): Promise<string> {
-  if (!databaseKinds.includes("postgres")) TestRunner.getCurrentTest()?.context.skip("needs a PostgreSQL");
-  const response = await fetch(`${inject("newPostgresDatabase")}/${state}`);
+async function newPostgres(state: "empty" | "migrated", isOfTest: boolean): Promise<string> {
+  const test = TestRunner.getCurrentTest();
+  if (!databaseKinds.includes("postgres")) test?.context.skip("needs a PostgreSQL");
+  const answer = await askPostgres(state);
+  if (isOfTest && test !== undefined) {
+    onTestFinished(async () => {
+      await askPostgres(new URL(answer).pathname.slice(1), "DELETE");
+    });
+  }
+  return answer;
+}
+
+async function askPostgres(path: string, method = "GET"): Promise<string> {
+  const response = await fetch(`${inject("newPostgresDatabase")}/${path}`, { method });
   const answer = await response.text();
-  if (!response.ok) throw new Error(`PostgreSQL did not start: ${answer}`);
+  if (!response.ok) throw new Error(`PostgreSQL refuses: ${answer}`);
   return answer;
 }
 
 /** A database that no host opened yet: a copy of one that was migrated once. */
 export async function migratedLocation(kind: Database["kind"], folder?: string): Promise<string> {
-  if (kind === "postgres") return newPostgres("migrated");
+  if (kind === "postgres") return newPostgres("migrated", folder === undefined);
   const location = await newLocation(kind, folder);
   writeFileSync(location, await (migratedFile ??= migrateFile()));
   return location;

@@ -3,13 +3,13 @@ import type { Cut, Dimension, Extent } from "./dimension.ts";
 import { nameDimension } from "./name-dimension.ts";
 import { placeDimension } from "./place-dimension.ts";
 import { spanDimension } from "./span-dimension.ts";
-import { verdictOn, type Verdict } from "./verdict.ts";
+import { verdictOn, type Carriers, type Verdict } from "./verdict.ts";
 
 /** Requests with one verdict. */
 export interface Piece {
   extent: Extent;
   verdict: Verdict;
-  by: ReadonlySet<string>;
+  by: Carriers;
 }
 
 /** In the order in which they are cut, unless another one is cheaper. */
@@ -44,7 +44,7 @@ export function* divide(
   if (open.length === 0 || boxes.length === 1) return pieceOf(boxes, open, allowance);
   const dimension = cheapest(boxes, open);
   const cut = dimension.cut(boxes);
-  const found = new Map<string, { piece: Piece; byPart: Map<number, ReadonlySet<string>> }>();
+  const found = new Map<string, { piece: Piece; byPart: Map<number, Carriers> }>();
   const rest = open.filter((one) => one !== dimension);
   for (const { boxes: part, numbers } of distinctParts(cut)) {
     // Most parts have one box, which is not worth a generator.
@@ -60,7 +60,7 @@ export function* divide(
     cut.join([...byPart.keys()].toSorted((one, other) => one - other)).map(({ extent, parts }) => ({
       extent: { ...piece.extent, ...extent },
       verdict: piece.verdict,
-      by: unionOf(parts.map((part) => byPart.get(part) as ReadonlySet<string>)),
+      by: unionOf(parts.map((part) => byPart.get(part) as Carriers)),
     })),
   );
 }
@@ -71,16 +71,19 @@ function pieceOf(boxes: readonly Box[], open: readonly Dimension[], allowance: A
   const found = allowance.pieces > 0 ? verdictOn(boxes) : undefined;
   if (found === undefined || first === undefined) return [];
   allowance.pieces -= 1;
-  return [{ extent: extentOf(first, open), verdict: found.verdict, by: new Set(found.by) }];
+  return [{ extent: extentOf(first, open), ...found }];
 }
 
 function extentOf(box: Box, open: readonly Dimension[]): Extent {
   return Object.assign({}, ...open.map((dimension) => dimension.extentOf(box))) as Extent;
 }
 
-function unionOf(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
-  const [first = new Set<string>(), ...others] = new Set(sets);
-  return others.length === 0 ? first : new Set([first, ...others].flatMap((set) => [...set]));
+function unionOf(all: readonly Carriers[]): Carriers {
+  const [first = new Map<string, boolean>(), ...others] = new Set(all);
+  if (others.length === 0) return first;
+  const union = new Map(first);
+  for (const one of others) for (const [id, isAtOnce] of one) union.set(id, isAtOnce || union.get(id) === true);
+  return union;
 }
 
 /** Some requests that are opened; undefined when there are none. It ends at the first. */
@@ -95,7 +98,7 @@ export function* findOpened(
   const open = remaining.filter((dimension) => !boxes.every((box) => dimension.isWhole(box)));
   if (there.length === 0) {
     const found = verdictOn([first]);
-    return found && { extent: extentOf(first, open), verdict: found.verdict, by: new Set(found.by) };
+    return found && { extent: extentOf(first, open), ...found };
   }
   const dimension = cheapest(boxes, open);
   const cut = dimension.cut(boxes);

@@ -170,11 +170,34 @@ describe("who could ever reach a place", () => {
   });
 });
 
-test("the shortest way is shown", () => {
-  const direct = grant({ id: "direct" });
-  expect(ways([parent(), child(), direct], { actor: assistant })).toStrictEqual([
-    ["assistant", "alice", "reports", "held", "direct"],
-  ]);
+describe("the way that is shown", () => {
+  test("is the shortest", () => {
+    const direct = grant({ id: "direct" });
+    expect(ways([parent(), child(), direct], { actor: assistant })).toStrictEqual([
+      ["assistant", "alice", "reports", "held", "direct"],
+    ]);
+  });
+
+  const guarded = [capability({ approval: "each" })];
+
+  test("to what is derived begins at what may be handed on, also when a grant that is held carries the same with an approval", () => {
+    expect(ways([parent(), grant({ capabilities: guarded })], { actor: assistant })).toStrictEqual([
+      ["assistant", "alice", "reports", "approval", "grant-1"],
+      ["assistant", "alice", "reports", "derived", "parent"],
+    ]);
+  });
+
+  test("to what needs no approval is a longer one, when the shorter needs one", () => {
+    const held = [parent(), child({ id: "z-child" }), grant({ capabilities: guarded })];
+    expect(ways(held, { actor: assistant })).toStrictEqual([
+      ["assistant", "alice", "reports", "held", "parent z-child"],
+    ]);
+  });
+
+  test("to what is derived is one without an approval, when there is one", () => {
+    const held = [parent({ id: "a-parent", capabilities: guarded }), parent()];
+    expect(ways(held, { actor: helper })).toStrictEqual([["helper", "alice", "reports", "derived", "parent"]]);
+  });
 });
 
 test("a question at an instant that is none is refused", () => {

@@ -8,7 +8,7 @@ import { holdingsOf, type Holding } from "./holding.ts";
 import { InstantTexts } from "./instant-texts.ts";
 import { regionOf } from "./region-of.ts";
 import type { Region } from "./region.ts";
-import { isWider } from "./verdict.ts";
+import { isWider, type Carriers } from "./verdict.ts";
 
 const [maxRegions, maxPieces] = [10_000, 200_000];
 
@@ -101,7 +101,7 @@ export function* everReachInSteps(
         if (answer.reach.length === maxRegions) return void (answer.more = true);
         const region = regionOf(group, piece, texts);
         const subject = how === "derived" && actor === undefined ? "*" : region.subject;
-        answer.reach.push({ ...region, subject, how, way: wayTo(region.by, holdings) });
+        answer.reach.push({ ...region, subject, how, way: wayTo(piece.by, holdings) });
       }
     }
     if (allowance.pieces <= 0) answer.more = true;
@@ -139,9 +139,14 @@ function narrowed(capability: Capability, place: EverQuestion["place"], action: 
   ];
 }
 
-/** The shortest of the chains of these grants, with the grant itself. */
-function wayTo(ids: readonly string[], holdings: ReadonlyMap<string, Holding>): string[] {
-  const found = ids.flatMap((id) => holdings.get(id) ?? []);
+/**
+ * The shortest of the chains of these grants, with the grant itself. Where one of them needs no approval, it is one of those: to what may
+ * be handed on without an approval, a grant that is held and needs one does not lead.
+ */
+function wayTo(by: Carriers, holdings: ReadonlyMap<string, Holding>): string[] {
+  const ids = [...by.keys()].toSorted();
+  const atOnce = ids.filter((id) => by.get(id) === true);
+  const found = (atOnce.length > 0 ? atOnce : ids).flatMap((id) => holdings.get(id) ?? []);
   let nearest: Holding | undefined;
   for (const holding of found) if (nearest === undefined || holding.links < nearest.links) nearest = holding;
   const way: string[] = [];

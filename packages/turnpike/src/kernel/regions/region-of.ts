@@ -23,7 +23,7 @@ export function regionOf({ holder, namespace }: BoxGroup, { extent, verdict, by 
     ...(first !== undefined && { from: first }),
     ...(last !== undefined && { until: last }),
     terms: verdict.terms.map((terms) => ({ ...terms })),
-    by: [...by].toSorted(),
+    by: [...by.keys()].toSorted(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { areFree, type Box } from "./box.ts";
+import { areFree, type Box, type Side } from "./box.ts";
 import type { Terms } from "./region.ts";
 
 /** What becomes of some requests, and on which terms. */
@@ -10,8 +10,11 @@ export interface Verdict {
   key: string;
 }
 
+/** The ids of grants that carry some requests, and whether each carries some of them without a person's approval. */
+export type Carriers = ReadonlyMap<string, boolean>;
+
 /** The verdict on requests that all of these boxes carry; undefined when nothing changes for them. */
-export function verdictOn(boxes: readonly Box[]): { verdict: Verdict; by: readonly string[] } | undefined {
+export function verdictOn(boxes: readonly Box[]): { verdict: Verdict; by: Carriers } | undefined {
   const [was, is] = [carriersOf(boxes, "before"), carriersOf(boxes, "after")];
   if (was.key === is.key) return undefined;
   const key = `${was.key}>${is.key}`;
@@ -25,27 +28,27 @@ export function isWider({ was, terms }: Pick<Verdict, "was" | "terms">): boolean
   return was.every(({ approval }) => approval !== undefined) && terms.some(({ approval }) => approval === undefined);
 }
 
-interface Carriers {
+interface Carried {
   terms: readonly Terms[];
-  by: readonly string[];
+  by: Carriers;
   key: string;
 }
 
-const none: Carriers = { terms: [], by: [], key: "" };
+const none: Carried = { terms: [], by: new Map(), key: "" };
 
-function carriersOf(boxes: readonly Box[], side: "before" | "after"): Carriers {
+function carriersOf(boxes: readonly Box[], side: Side): Carried {
   const carrying = boxes.filter((box) => box[side].length > 0);
   const [first] = carrying;
   if (first === undefined) return none;
-  if (carrying.length === 1) return { terms: [first.terms], by: first[side], key: keyOf(first.terms) };
-  const by = [...new Set(carrying.flatMap((box) => box[side]))];
+  const by = new Map<string, boolean>();
+  for (const { terms, [side]: ids } of carrying)
+    for (const id of ids) by.set(id, terms.approval === undefined || by.get(id) === true);
+  if (carrying.length === 1) return { terms: [first.terms], by, key: keyOf(first.terms) };
   if (carrying.some((box) => areFree(box.terms))) return { terms: [{}], by, key: "{}" };
-  const unguarded = new Set<string>();
-  for (const box of carrying) if (box.terms.approval === undefined) for (const id of box[side]) unguarded.add(id);
   const terms = new Map<string, Terms>();
   for (const box of carrying) {
     // A grant that carries an act by one of its capabilities without an approval needs none for it.
-    const isOwn = box.terms.approval === undefined || box[side].some((id) => !unguarded.has(id));
+    const isOwn = box.terms.approval === undefined || box[side].some((id) => by.get(id) !== true);
     if (isOwn) terms.set(keyOf(box.terms), box.terms);
   }
   const keys = [...terms.keys()].toSorted();

@@ -21,3 +21,41 @@ export function openCedar(policies) {
     return { allowed: decision === "allow", reasons: diagnostics.reason };
   };
 }
+
+/**
+ * What `grant export --cedar` writes: what the strict validation of Cedar says against it, and a function that decides one question
+ * by it.
+ */
+export function openExport(policies, schema) {
+  const id = "export";
+  const parsed = cedar.preparsePolicySet(id, { staticPolicies: policies });
+  if (parsed.type !== "success")
+    return { problems: [`Cedar does not read it: ${JSON.stringify(parsed.errors)}`], decide: () => false };
+  const checked = cedar.validate({
+    validationSettings: { mode: "strict" },
+    schema,
+    policies: { staticPolicies: policies },
+  });
+  const problems = checked.type === "success" ? checked.validationErrors : checked.errors;
+  return {
+    problems: problems.map((problem) => JSON.stringify(problem)),
+    decide(question) {
+      const answer = cedar.statefulIsAuthorized({ ...question, preparsedPolicySetId: id });
+      const errors = answer.type === "success" ? answer.response.diagnostics.errors : answer.errors;
+      if (errors.length > 0) throw new Error(`Cedar cannot decide: ${JSON.stringify(errors)}`);
+      return answer.response.decision === "allow";
+    },
+  };
+}
+
+/** Decides one question that has to fit the schema: the request, its context and its entities. */
+export function decideBySchema(policies, schema, question) {
+  const answer = cedar.isAuthorized({
+    ...question,
+    policies: { staticPolicies: policies },
+    schema,
+    validateRequest: true,
+  });
+  if (answer.type !== "success") throw new Error(answer.errors.map(({ message }) => message).join("; "));
+  return answer.response.decision === "allow";
+}

@@ -75,6 +75,48 @@ test("a tenant is what its export says, and again after another was made of it",
   expect(stdout).toBe(readFileSync(join(host.folder, file), "utf8").replace('"books"', '"copies"'));
 });
 
+test("a tenant is exported as policies of Cedar, and what these leave out is named", async () => {
+  await openTenant("policies");
+  const guarded = words`grant create --tenant policies --to agent:assistant --from human:alice --id pays --approval each`;
+  expect((await command(host, [...guarded, ...words`--resource bank/pay --action call`])).code).toBe(0);
+  const exporting = words`grant export --tenant policies --cedar -o policies/cedar`;
+  expect(await run(exporting)).toEqual(
+    said(
+      "Wrote 2 policies for the grants of policies to policies/cedar.",
+      "Left out, and so denied there:",
+      "  pays: approval",
+    ),
+  );
+  const read = (name: string): string => readFileSync(join(host.folder, "policies/cedar", name), "utf8");
+  expect(read("policies.cedar")).toContain(
+    '  principal == Agent::"helper",\n  action in [Action::"read", Action::"list"],\n',
+  );
+  expect(read("schema.cedarschema")).toContain(
+    "context: { authority: Party, owner: Party, purpose: String, now: datetime }",
+  );
+  expect(JSON.parse(read("entities.json"))).toContainEqual({
+    uid: { type: "Place", id: "files/notes" },
+    attrs: {},
+    parents: [{ type: "Place", id: "files" }],
+  });
+  expect(await commandJson(host, exporting)).toEqual({
+    folder: "policies/cedar",
+    tenant: "policies",
+    policies: 2,
+    leftOut: [{ grantId: "pays", condition: "approval" }],
+  });
+});
+
+for (const row of [
+  { name: "no folder", args: [], says: "--cedar: expected a folder for the policies in --out." },
+  { name: "a file", args: words`-o a-file`, says: "--out a-file: expected a folder that can be written." },
+])
+  test(`policies of Cedar are refused ${row.name} to be written into`, async () => {
+    writeFileSync(join(host.folder, "a-file"), "");
+    const { code, stderr } = await command(host, [...words`grant export --tenant policies --cedar`, ...row.args]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(row.says)]);
+  });
+
 test("the difference is shown first, and nothing is done before the operator agrees", async () => {
   const file = await openTenant("letters");
   edit(file, '"list"', '"search"');

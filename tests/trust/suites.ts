@@ -7,6 +7,7 @@ import { frozenLogs } from "./beneath/frozen-logs.ts";
 import { poolers } from "./beneath/poolers.ts";
 import { replacedFiles } from "./beneath/replaced-files.ts";
 import { cedar } from "./cedar.ts";
+import { cedarExport } from "./cedar-export.ts";
 import { decisions } from "./decisions.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kills } from "./kills.ts";
@@ -21,6 +22,7 @@ import type { Suite } from "./suite.ts";
 export const suites: readonly Suite[] = [
   decisions,
   cedar,
+  cedarExport,
   simulation,
   attacks,
   kills,

@@ -1,8 +1,7 @@
-import { renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import type { AuditEvent } from "turnpike/contracts";
-import { ConfigError, programName } from "../shared/index.ts";
+import { programName } from "../shared/index.ts";
 import { constraintsText, grantText, isOpening, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../admin-contract/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
@@ -11,7 +10,16 @@ import { asOperator, openingCode, type OperatorFlags, type Show } from "./connec
 import { addGrantDiff, regionsText } from "./grant-diff.ts";
 import { countedGrants, readTenantGrants } from "./grant-entries.ts";
 import { activeStates, differenceOf, type GrantDifference, type GrantDraft } from "./grant-difference.ts";
-import { maxGrants, readGrantFile, readGrantText, toFileGrant, writeGrantFile, type GrantFile } from "./grant-file.ts";
+import {
+  maxGrants,
+  readGrantFile,
+  readGrantText,
+  toFileGrant,
+  writeGrantFile,
+  writeOut,
+  type GrantFile,
+} from "./grant-file.ts";
+import { cedarFolder, exportCedar } from "./grant-cedar.ts";
 import { decisionsText, descendantLines } from "./grant-preview.ts";
 import { withProgress, type Report } from "./progress.ts";
 import { suggestedGrants } from "./suggested-grants.ts";
@@ -39,14 +47,17 @@ export function addGrantFileCommands(grants: Command, show: Show): void {
   )
     .requiredOption("--tenant <id>", "the tenant they are good in")
     .option("-o, --out <file>", "the file, which is replaced when it is there; standard output unless given")
-    .action(async (flags: OperatorFlags & { tenant: string; out?: string }) => {
+    .option("--cedar", "write policies of Cedar with a schema and entities, into the folder that --out names")
+    .action(async (flags: OperatorFlags & { tenant: string; out?: string; cedar?: boolean }) => {
       const { tenant, out } = flags;
+      const folder = flags.cedar === true ? cedarFolder(out) : undefined;
       const entries = await withProgress("Reading grants", (report) => readTenantGrants(flags, tenant, report), flags);
+      if (folder !== undefined) return exportCedar(flags, folder, exportedOf(entries), show);
       const file = { tenant, grants: exportedOf(entries).map(toFileGrant) };
       if (file.grants.length > maxGrants)
         throw new Error(`${oneLine(tenant)} has more than ${maxGrants} active grants, which no file may hold.`);
       if (out === undefined) return void process.stdout.write(writeGrantFile(file));
-      writeFile(out, writeGrantFile(file));
+      writeOut(out, writeGrantFile(file));
       const count = file.grants.length;
       show(
         flags,
@@ -125,7 +136,7 @@ async function suggestFile(flags: OperatorFlags & { tenant: string; out?: string
   const text = writeGrantFile({ tenant, grants: [...active, ...grants] });
   for (const act of without) process.stderr.write(`${oneLine(`Nothing is suggested for ${act}.`)}\n`);
   if (out === undefined) return void process.stdout.write(text);
-  writeFile(out, text);
+  writeOut(out, text);
   const facts = { file: out, tenant, grants: active.length, suggested: grants.length };
   show(
     flags,
@@ -274,14 +285,4 @@ function differenceText(
 
 function doneText({ issue, revoke }: GrantDifference): string {
   return `Done: ${issue.length} issued, ${revoke.length} revoked.`;
-}
-
-/** A reader sees the old file or the new one, and nothing between. */
-function writeFile(file: string, text: string): void {
-  try {
-    writeFileSync(`${file}.new`, text);
-    renameSync(`${file}.new`, file);
-  } catch (cause) {
-    throw new ConfigError(`--out ${file}: expected a file that can be written.`, { cause });
-  }
 }

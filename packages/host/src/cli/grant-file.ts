@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import {
   ConstraintsSchema,
   describeIssues,
@@ -87,6 +87,16 @@ export function readGrantText(flag: string, file: string): string {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (cause) {
     throw new ConfigError(`${flag} ${file}: expected a file that can be read.`, { cause });
+  }
+}
+
+/** Writes what `--out` names: a reader sees the old file or the new one, and nothing between. */
+export function writeOut(file: string, text: string): void {
+  try {
+    writeFileSync(`${file}.new`, text);
+    renameSync(`${file}.new`, file);
+  } catch (cause) {
+    throw new ConfigError(`--out ${file}: expected a file that can be written.`, { cause });
   }
 }
 

@@ -20,6 +20,7 @@ export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./refusal.ts";
 export { compareGrants, compareGrantsInSteps, type ComparisonOptions } from "./regions/compare-grants.ts";
 export { everReachInSteps, type EverQuestion, type EverReach, type EverRegion } from "./regions/ever-reach.ts";
+export { grantSpans, type GrantSpan } from "./regions/holding.ts";
 export type { Among, ChangedRegion, GrantComparison, Place, Region, Terms } from "./regions/region.ts";
 export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";

@@ -3,12 +3,36 @@ import { compileOnce, type CompiledGrant } from "../active.ts";
 import { brokenLink, maxDelegationLinks } from "../chain.ts";
 
 /** A grant whose chain holds, and when it counts: its own window, while everything above it is in force. */
-export interface Holding {
+export interface GrantSpan {
   grant: Grant;
+  /** The first instant, in milliseconds since 1970. */
   from: number;
+  /** The instant at which it ends; `Infinity` when it does not. */
   until: number;
+}
+
+/** A grant that can count, with its chain. */
+export interface Holding extends GrantSpan {
   /** How many grants are above it. */
   links: number;
+}
+
+/**
+ * The grants of a tenant that can ever count, and when. Chains are walked within the list. Throws a `TypeError` for grants of several
+ * tenants, or that do not fit the contract.
+ *
+ * @example
+ * import { grantSpans } from "turnpike/kernel";
+ *
+ * console.log(grantSpans([grant]).map(({ until }) => until)); // [ Infinity ]
+ */
+export function grantSpans(grants: readonly Grant[]): GrantSpan[] {
+  if (!Array.isArray(grants)) throw new TypeError("Expected a list of grants.");
+  const steps = holdingsOf(grants, grants[0]?.namespaceId);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value.map(({ grant, from, until }) => ({ grant, from, until }));
+  }
 }
 
 /** The grants of a list that can count, each with its chain. Throws a `TypeError` for a list that is not of the tenant. */

@@ -1,0 +1,1 @@
+export { type CedarExport, cedarOf } from "./cedar-export.ts";

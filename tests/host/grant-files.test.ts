@@ -130,7 +130,6 @@ test("the difference is shown first, and nothing is done before the operator agr
     "revoke  reads                   agent:assistant  human:alice      read,list files/notes/**    delegable 1",
   ];
   const apply = words`grant apply -f ${file}`;
-  expect(await run(apply)).toEqual({ ...said(...difference), code: 1, stderr: notDone });
   const notes = "files/notes/** of any owner, on grants of";
   const regions = [
     "",
@@ -141,6 +140,7 @@ test("the difference is shown first, and nothing is done before the operator agr
     `  agent:assistant may list ${notes} human:alice, for any purpose`,
     `  agent:helper may list ${notes} agent:assistant, for any purpose`,
   ];
+  expect(await run(apply)).toEqual({ ...said(...difference, ...regions), code: 1, stderr: notDone });
   expect(await run([...apply, "--dry-run"])).toEqual({ ...said(...difference, ...regions), code: 3 });
   expect(await run(words`grant diff ${file}`)).toEqual({ ...said(...regions.slice(1)), code: 3 });
   const same = "For all requests, now and later, nothing opens, closes or changes.";
@@ -148,7 +148,7 @@ test("the difference is shown first, and nothing is done before the operator agr
   const { stdout: list } = await command(host, words`grant list --tenant letters --state live`);
   expect(list.match(/read,list/g)).toHaveLength(2);
 
-  expect(await run([...apply, "--yes"])).toEqual(said(...difference, "Done: 2 issued, 2 revoked."));
+  expect(await run([...apply, "--yes"])).toEqual(said(...difference, ...regions, "Done: 2 issued, 2 revoked."));
   expect(await run([...apply, "--yes"])).toEqual(said("letters: nothing to change, 2 unchanged."));
   const live = await command(host, words`grant list --tenant letters --state live`);
   expect(live.stdout.match(/read,search/g)).toHaveLength(2);
@@ -173,7 +173,7 @@ test("scripts get the difference as JSON, and whether it was made", async () => 
   expect([unmade.code, JSON.parse(unmade.stderr), JSON.parse(unmade.stdout)]).toMatchObject([
     1,
     { error: { code: "failed", message: notDone.trim() } },
-    { isApplied: false },
+    { isApplied: false, regions: { opened: [{}, {}], closed: [{}, {}], changed: [] } },
   ]);
   const made = await commandJson(host, words`grant apply -f ${file} --yes`);
   expect(made).toMatchObject({ tenant: "scripts", isApplied: true, unchanged: 0, issue: [{}, {}], revoke: [{}, {}] });

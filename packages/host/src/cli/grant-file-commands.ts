@@ -112,11 +112,11 @@ async function applyFile(flags: ApplyFlags, verb: "apply" | "import", show: Show
   if (verb === "apply" && steps.length > 1) throw new Error(tooMuch(difference, file));
   const isDry = flags.dryRun === true || flags.preview === true;
   const checked = await checkChange(flags, { tenant, state, difference: steps.length > 1 ? undefined : difference });
-  const regions = isDry ? checked?.regions : undefined;
-  const exitCode = regions !== undefined && isOpening(regions) ? openingCode : 0;
+  const regions = checked?.regions;
+  const exitCode = isDry && regions !== undefined && isOpening(regions) ? openingCode : 0;
   const facts = { tenant, ...difference, descendants: checked?.descendants ?? [], preview: checked?.preview, regions };
   const isSame = difference.issue.length + difference.revoke.length === 0;
-  const text = differenceText(tenant, difference, checked && { ...checked, regions });
+  const text = differenceText(tenant, difference, checked);
   if (flags.json !== true) show(flags, facts, text, exitCode);
   const isAgreed = !isSame && !isDry && (flags.yes === true || (await askPerson(flags, tenant)));
   if (isAgreed)

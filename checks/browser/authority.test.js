@@ -20,6 +20,7 @@ test("grants are issued with a preview, derived and revoked with what falls with
   await page.getByLabel("Id", { exact: true }).fill("team");
   await page.getByLabel("Actions").fill("read, list");
   await page.getByLabel("Resource").fill("files/team");
+  await page.getByLabel("Ends (optional)").fill("7d");
   await page.getByLabel("Passing on (optional)").fill("2");
   const preview = page.getByRole("region", { name: "What it would change" });
   await preview.getByText("agent:assistant may").waitFor();
@@ -36,7 +37,11 @@ test("grants are issued with a preview, derived and revoked with what falls with
     .getByRole("region", { name: "What it would change" })
     .getByText("It could not be issued like this")
     .waitFor();
+  // What is left empty is the parent's, in the preview as in the grant.
   await page.getByLabel("Actions").fill("read");
+  await page.getByLabel("Ends (optional)").fill("");
+  await preview.getByText("Opened:").waitFor();
+  await preview.getByText(/agent:helper may read files\/team\/\*\* .*, until /).waitFor();
   await page.getByRole("button", { name: "Derive this grant" }).click();
   await page.getByRole("region", { name: "Grant team-helper" }).waitFor();
 
@@ -61,6 +66,42 @@ test("grants are issued with a preview, derived and revoked with what falls with
     return grants.filter(({ grant }) => grant.id.startsWith("team")).map(({ state }) => state);
   };
   await expect.poll(statesOfTeam).not.toContain("live");
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("who could ever reach a resource, and what a principal could ever do, is shown with the grants that lead there", async () => {
+  const { page, problems, close } = await open("demo/grants");
+  await demo.operator.request("createGrant", {
+    id: "handed",
+    namespaceId: "demo",
+    subject: { kind: "agent", agentId: "courier" },
+    issuer: { kind: "human", userId: "alice" },
+    capabilities: [{ resource: { namespace: "files", path: ["parcels"] }, actions: ["read"], scope: "descendants" }],
+    constraints: { delegationDepth: 1 },
+    issuedAt: new Date().toISOString(),
+  });
+  await page.getByRole("link", { name: "Who could ever…" }).click();
+  await page.getByText("Name a principal to see everything").waitFor();
+  await page.getByLabel("Resource").fill("files/parcels/one");
+  await page.keyboard.press("Enter");
+  const held = page.getByRole("region", { name: "As the grants are" });
+  await held.getByRole("listitem").filter({ hasText: "agent:courier may read files/parcels/one" }).waitFor();
+  const handedOn = page.getByRole("region", { name: "When a holder hands it on" });
+  await handedOn.getByText("any principal may read files/parcels/one").waitFor();
+  // The address is the whole question.
+  await page.reload();
+  await handedOn.getByRole("link", { name: "handed" }).first().waitFor();
+
+  await page.getByLabel("Who", { exact: true }).fill("agent:courier");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Name a principal or a resource, and not both.").waitFor();
+  await page.getByLabel("Resource").fill("");
+  await page.keyboard.press("Enter");
+  await held.getByText("agent:courier may read files/parcels/**").waitFor();
+  await page.getByLabel("Action (optional)").fill("write");
+  await page.keyboard.press("Enter");
+  await page.getByText("As the grants are, this can never happen.").waitFor();
   expect(problems).toEqual([]);
   await close();
 });

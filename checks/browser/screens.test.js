@@ -35,6 +35,7 @@ beforeAll(async () => {
     revoke: ["grants/assistant-notes/revoke", "it falls alone"],
     who: ["grants/who?resource=files%2Fnotes", "human:alice"],
     reach: ["grants/reach?actor=agent%3Aassistant", "files"],
+    ever: ["grants/ever?actor=agent%3Aassistant", "As the grants are"],
     why: [`why?${why}&resource=files%2Fprivate%2Fdiary.md`, "This one grant would allow exactly this"],
     "why-allowed": [`why?${why}&resource=files%2Fnotes%2Ftodo.md`, "It is carried by the grant"],
     "what-if": ["why/what-if/revoke?grant=assistant-notes", "What would change"],

@@ -6,6 +6,7 @@ export {
   capabilityText,
   comparisonLines,
   decidedText,
+  everRequestsText,
   grantText,
   listText,
   needsApproval,

@@ -25,6 +25,6 @@ export {
   whoText,
 } from "./names.ts";
 export { droppedTexts, partiesNote, partiesText } from "./party-text.ts";
-export { comparisonLines, everText, isOpening, regionText } from "./region-text.ts";
+export { comparisonLines, everRequestsText, everText, isOpening, regionText } from "./region-text.ts";
 export { endedText, remainingId, remainingText } from "./remaining-text.ts";
 export { cutText, visibleParts, type VisiblePart, visibleText } from "./visible-text.ts";

@@ -14,22 +14,25 @@ export function regionText(region: Region, options: RegionTextOptions = {}): str
   return `${requestsText(region, options)}${termsText(region.terms)}`;
 }
 
+/** Requests that could ever be carried, by any principal where the subject is `*`. */
+type EverShown = Omit<Region, "subject"> & { subject: PrincipalRef | "*" };
+
 /** What could ever happen, and by which way: `agent:a may read files/** ...: if it is handed on, by grant-1`. */
 export function everText(
-  {
-    how,
-    way,
-    subject,
-    ...region
-  }: Omit<Region, "subject"> & { subject: PrincipalRef | "*"; how: string; way: string[] },
+  { how, way, ...region }: EverShown & { how: string; way: string[] },
   options: RegionTextOptions = {},
 ): string {
   const by = way.length === 0 ? "" : `by ${way.map((id) => nameText(id)).join(" > ")}`;
   // What needs approval says so in its terms, unless it was only requested so far.
   const ends = { held: by, derived: `if it is handed on, ${by}`, approval: by === "" ? "once it is approved" : by };
   const end = Object.hasOwn(ends, how) ? ends[how as keyof typeof ends] : `${how} ${by}`;
+  return `${everRequestsText(region, options)}: ${end}`;
+}
+
+/** The same without the way. */
+export function everRequestsText({ subject, ...region }: EverShown, options: RegionTextOptions = {}): string {
   const who = subject === "*" ? "any principal" : whoText(subject);
-  return `${who} may ${permittedText(region, options)}${termsText(region.terms)}: ${end}`;
+  return `${who} may ${permittedText(region, options)}${termsText(region.terms)}`;
 }
 
 /** How a region changes: the requests, and the terms that were and are. */

@@ -7,7 +7,7 @@ import { Link } from "../../parts/link.tsx";
 import { Empty, Problem } from "../../parts/states.tsx";
 import { Chain } from "./chain.tsx";
 import { DraftView } from "./draft-view.tsx";
-import { draftBelow, emptyDraft, freshId } from "./draft.ts";
+import { derivationOf, draftBelow, emptyDraft, freshId } from "./draft.ts";
 import { OfGrant } from "./grant-facts.tsx";
 import { isUnread, PreviewShown, usePreview } from "./preview.tsx";
 
@@ -53,8 +53,8 @@ export function DeriveView({ tenant, id }: { tenant: string; id: string }) {
   );
 }
 
-function sendDerived({ namespaceId, parentId, id, subject, capabilities, constraints }: Grant) {
-  return request("deriveGrant", { namespaceId, parentId, id, subject, capabilities, constraints });
+function sendDerived(grant: Grant) {
+  return request("deriveGrant", { namespaceId: grant.namespaceId, ...derivationOf(grant) });
 }
 
 /** Shows what a revocation also ends. The button comes after that. */

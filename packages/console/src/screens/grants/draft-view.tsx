@@ -8,6 +8,7 @@ import { Form } from "../../parts/fields.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Problem } from "../../parts/states.tsx";
 import { DraftFields, GrantAsText, useDraft } from "./draft-form.tsx";
+import { changeOf } from "./draft.ts";
 import { CapabilityList } from "./grant-facts.tsx";
 import { Preview } from "./preview.tsx";
 
@@ -54,7 +55,7 @@ export function DraftView({
         ) : (
           <>
             <CapabilityList of={grant.capabilities} who={principalText(grant.subject)} />
-            <Preview change={{ draft: grant }} />
+            <Preview change={changeOf(grant)} />
             {send === undefined && may("createGrant") && (
               <Link to={addressOf(["grants", "issue"])}>Go on and issue it…</Link>
             )}

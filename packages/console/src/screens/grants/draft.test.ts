@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
-import { draftBelow, emptyDraft, freshId, grantOf, type Draft } from "./draft.ts";
+import { changeOf, draftBelow, emptyDraft, freshId, grantOf, type Draft } from "./draft.ts";
 
 const now = new Date("2026-01-01T12:00:00.000Z");
 
@@ -84,6 +84,13 @@ test("a draft below a grant is issued by its holder, as wide as it, and passed o
   expect(grantOf({ ...draft, subject: "agent:helper" }, "demo", now)).toMatchObject({
     grant: { capabilities: parent.capabilities, parentId: "grant-1" },
   });
+});
+
+test("a grant is previewed as it is issued, and one below another as it is derived, with what that leaves to its parent", () => {
+  expect(changeOf(issued)).toEqual({ draft: issued });
+  const { id, subject, capabilities, constraints } = issued;
+  const derive = { parentId: "above", id, subject, capabilities, constraints };
+  expect(changeOf({ ...issued, parentId: "above" })).toEqual({ derive });
 });
 
 test("no two fresh ids are the same", () => {

@@ -122,6 +122,16 @@ export function grantOf(draft: Draft, namespaceId: string, now: Date): { grant: 
   return Object.keys(problems).length > 0 ? { problems } : { grant };
 }
 
+/** What derives a grant. Its issuer is the holder of its parent, and what it does not restate is its parent's. */
+export function derivationOf({ parentId = "", id, subject, capabilities, constraints }: Grant) {
+  return { parentId, id, subject, capabilities, constraints };
+}
+
+/** What is previewed of a grant: that it is issued, or derived. */
+export function changeOf(grant: Grant): { draft: Grant } | { derive: ReturnType<typeof derivationOf> } {
+  return grant.parentId === undefined ? { draft: grant } : { derive: derivationOf(grant) };
+}
+
 function wordsOf(text: string, between: RegExp): string[] {
   return text
     .split(between)

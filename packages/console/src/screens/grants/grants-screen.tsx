@@ -3,6 +3,7 @@ import { may } from "../../shared/api.ts";
 import { place } from "../../shared/place.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { DeriveView, IssueView, RevokeView } from "./change-views.tsx";
+import { EverView } from "./ever-view.tsx";
 import { GrantBoard } from "./grant-board.tsx";
 import { ReachView, WhoView } from "./reach-views.tsx";
 
@@ -13,6 +14,7 @@ export function GrantsScreen() {
   const views = [
     { name: "who", title: "Who can reach…" },
     { name: "reach", title: "What can a principal reach" },
+    { name: "ever", title: "Who could ever…" },
     ...(may("createGrant") ? [{ name: "issue", title: "Issue a grant" }] : []),
   ];
   const tabs = views.map(({ name, title }) => ({ title, to: ["grants", name], isCurrent: name === what }));
@@ -30,6 +32,7 @@ function viewOf(tenant: string, what: string | undefined, verb: string | undefin
   if (what === "issue") return <IssueView />;
   if (what === "who") return <WhoView tenant={tenant} />;
   if (what === "reach") return <ReachView tenant={tenant} />;
+  if (what === "ever") return <EverView tenant={tenant} />;
   if (what !== undefined && verb === "derive") return <DeriveView tenant={tenant} id={what} />;
   if (what !== undefined && verb === "revoke") return <RevokeView tenant={tenant} id={what} />;
   return <GrantBoard />;

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import type { AdminOutput } from "turnpike-host/admin-contract";
-import type { Grant } from "turnpike/contracts";
 import { request } from "../../shared/api.ts";
 import { type Loaded, useLoad } from "../../shared/load.ts";
 import { instantText } from "../../shared/instants.ts";
@@ -14,19 +13,20 @@ import { Table } from "../../parts/table.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import { whyAddress } from "../why-address.ts";
+import type { changeOf } from "./draft.ts";
 import { GrantList } from "./grant-facts.tsx";
 
 type PreviewAnswer = AdminOutput<"previewGrant">;
 type Changed = PreviewAnswer["changed"][number];
 
-/** What to try: a draft of a grant, or the revocation of one. */
-export type Change = { draft: Grant } | { revoke: string };
+/** What to try: a draft of a grant, one that is derived, or the revocation of one. */
+export type Change = ReturnType<typeof changeOf> | { revoke: string };
 
 /** Compares a change with the last decisions, and does so again when the change is another one. */
 export function usePreview(change: Change): Loaded<PreviewAnswer> {
   const { tenant = "" } = place.value;
   // The instant at which a draft is made is no part of what was typed.
-  const key = useSettled(JSON.stringify("draft" in change ? { ...change.draft, issuedAt: "" } : change.revoke));
+  const key = useSettled(JSON.stringify("draft" in change ? { ...change.draft, issuedAt: "" } : change));
   return useLoad((signal) => request("previewGrant", { namespaceId: tenant, ...change }, signal), [tenant, key]);
 }
 

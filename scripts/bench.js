@@ -14,6 +14,7 @@ const benchmarks = {
   durable: "durable/durable",
   drivers: "drivers/drivers",
   kernel: "kernel",
+  regions: "regions",
   runtime: "runtime",
   http: "http",
   contracts: "contracts",

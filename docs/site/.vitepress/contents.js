@@ -29,6 +29,7 @@ const groups = {
     "docs/guide/turns.md": "Durable turns",
     "docs/guide/acts.md": "Acts",
     "docs/guide/approvals.md": "Approvals",
+    "docs/guide/change-grants.md": "Changing grants",
     "docs/guide/webhooks.md": "Webhooks",
     "docs/guide/mcp.md": "MCP",
     "docs/guide/coding-agents.md": "Claude Code and Codex",

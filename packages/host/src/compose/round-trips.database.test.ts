@@ -114,7 +114,7 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
       "a tool without a database": 2,
       "a tool of an MCP server": 2,
       "files.read": 3,
-      "files.replace": 9,
+      "files.replace": 4,
       "a resource operation": 3,
       "a message": 3,
     });

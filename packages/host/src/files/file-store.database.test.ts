@@ -319,22 +319,23 @@ describe.each(databaseKinds)("files on %s", (kind) => {
       covers: () => Promise.resolve(true),
     };
     await files.create(mine, ["a"], "x");
+    const count = async <T>(work: () => Promise<T>): Promise<T> => {
+      inside += 1;
+      most = Math.max(most, inside);
+      return work().finally(() => (inside -= 1));
+    };
     const watched = new Proxy(database.db, {
       get(db, name) {
-        if (name !== "transaction") return Reflect.get(db, name) as unknown;
-        return () => ({
-          async execute(work: (transaction: unknown) => Promise<unknown>) {
-            inside += 1;
-            most = Math.max(most, inside);
-            return db
-              .transaction()
-              .execute(work)
-              .finally(() => (inside -= 1));
-          },
-        });
+        if (name === "transaction") {
+          type Work = Parameters<ReturnType<typeof db.transaction>["execute"]>[0];
+          return () => ({ execute: (work: Work) => count(() => db.transaction().execute(work)) });
+        }
+        const member = Reflect.get(db, name) as unknown;
+        return typeof member === "function" ? (member.bind(db) as unknown) : member;
       },
     });
-    const store = createFileStore({ ...database, db: watched });
+    const transact: typeof database.transact = (work) => count(() => database.transact(work));
+    const store = createFileStore({ ...database, db: watched, transact });
     const ofOne = Array.from({ length: 25 }, (_, n) => store.write(mine, ["a"], `${n}`));
     await Promise.all([...ofOne, store.snapshots.create(mine, [], undefined, coverage)]);
     expect(most).toBe(1);

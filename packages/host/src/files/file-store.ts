@@ -1,21 +1,17 @@
 import { createSemaphore, type Semaphore } from "../shared/index.ts";
 import type { Database } from "../storage/index.ts";
+import { createChangeFiles, type ChangeFiles, type FileBefore, type OneFile } from "./change-files.ts";
 import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathKey, type FileOwner } from "./file-columns.ts";
 import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
 import {
-  countFiles,
-  createChangeFiles,
   fileColumns,
-  findRow,
   fullTextOf,
   putFile,
-  readContent,
   removeFile,
+  selectRow,
   statOf,
   type FileRow,
   type FileStat,
-  type LockedFiles,
-  type ChangeFiles,
 } from "./file-rows.ts";
 import type { WordMatch } from "./full-text.ts";
 import { defaultFileLimits, type FileLimits } from "./limits.ts";
@@ -47,50 +43,53 @@ interface FileChanges {
 }
 
 /** Makes the next content of a file from what is or was at its path. Throws to refuse the change. */
-type NextContent = (before: FileRow | undefined, locked: LockedFiles) => string | Promise<string>;
+type NextContent = (before: FileBefore) => string;
 
-function createFileChanges(changeFiles: ChangeFiles, limits: FileLimits): FileChanges {
-  const change = <T>(
-    of: FileOwner,
-    path: readonly string[],
-    signal: AbortSignal | undefined,
-    make: (before: FileRow | undefined, locked: LockedFiles) => Promise<T>,
-  ): Promise<T> =>
-    changeFiles(of, async (locked) => make(await findRow(locked.transaction, locked.mine, path), locked), signal);
-
+function createFileChanges(
+  database: Pick<Database, "db" | "kind">,
+  changeFiles: ChangeFiles,
+  limits: FileLimits,
+): FileChanges {
   const put = (
     of: FileOwner,
-    path: readonly string[],
+    { path, reads }: Pick<OneFile<FileStat>, "path" | "reads">,
     signal: AbortSignal | undefined,
     next: NextContent,
-  ): Promise<FileStat> =>
-    change(of, path, signal, async (before, locked) => {
-      const content = await next(before, locked);
+  ): Promise<FileStat> => {
+    const decide: OneFile<FileStat>["decide"] = (before, mine) => {
+      const content = next(before);
       const bytes = Buffer.byteLength(content);
       if (bytes > limits.fileBytes) throw contentTooLarge(bytes, limits.fileBytes);
-      if (!exists(before) && (await countFiles(locked)) >= limits.files) throw tooMany("files", limits.files);
-      return putFile(locked, path, content, before);
-    });
+      const { row, files = limits.files } = before;
+      if (!exists(row) && files >= limits.files) throw tooMany("files", limits.files);
+      return putFile(database, mine, path, content, row);
+    };
+    return changeFiles.one(of, { path, reads, decide }, signal);
+  };
 
   return {
     create: (of, path, content, signal) =>
-      put(of, path, signal, (before) => {
-        if (exists(before)) throw fileExists();
+      put(of, { path, reads: "files" }, signal, ({ row }) => {
+        if (exists(row)) throw fileExists();
         return content;
       }),
     replace: (of, path, content, expectedVersion, signal) =>
-      put(of, path, signal, (before) => {
-        expectFile(before, expectedVersion);
+      put(of, { path }, signal, ({ row }) => {
+        expectFile(row, expectedVersion);
         return content;
       }),
     append: (of, path, content, expectedVersion, signal) =>
-      put(of, path, signal, async (before, locked) => {
-        const { digest } = expectFile(before, expectedVersion);
-        return (await readContent(locked, digest)) + content;
+      put(of, { path, reads: "content" }, signal, ({ row, content: stored }) => {
+        expectFile(row, expectedVersion);
+        return `${JSON.parse(stored as string) as string}${content}`;
       }),
     delete: (of, path, expectedVersion, signal) =>
-      change(of, path, signal, async (before, locked) => removeFile(locked, expectFile(before, expectedVersion))),
-    write: (of, path, content) => put(of, path, undefined, () => content),
+      changeFiles.one(
+        of,
+        { path, decide: ({ row }, mine) => removeFile(database, mine, expectFile(row, expectedVersion)) },
+        signal,
+      ),
+    write: (of, path, content) => put(of, { path, reads: "files" }, undefined, () => content),
   };
 }
 
@@ -137,12 +136,12 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
   const changeFiles = createChangeFiles(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
   return {
-    ...createFileChanges(changeFiles, limits),
+    ...createFileChanges(database, changeFiles, limits),
     limits,
     snapshots: createSnapshotStore(database, changeFiles, limits),
     scans: createSemaphore(scansAtOnce),
     async stat(of, path) {
-      const row = await findRow(db, ownerColumns(of), path);
+      const row = await selectRow(db, ownerColumns(of), path).executeTakeFirst();
       return row === undefined || row.digest === null ? undefined : statOf(row);
     },
     async read(of, path) {

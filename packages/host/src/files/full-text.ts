@@ -1,11 +1,10 @@
-import type { Kysely } from "kysely";
+import type { Kysely, RawBuilder } from "kysely";
 import type { Schema } from "../storage/index.ts";
 import type { OwnerColumns } from "./file-columns.ts";
 import type { WordQuery } from "./tokenize.ts";
 
 /** The words that a file is found by. Words of its path count for more. */
 export interface SearchableFile {
-  id: number;
   path: readonly string[];
   content: readonly string[];
 }
@@ -18,9 +17,10 @@ export interface WordMatch {
 
 /** The full-text index of a database. */
 export interface FullText {
-  /** Indexes the words of a file in place of those that it had before. */
-  index(db: Kysely<Schema>, mine: OwnerColumns, file: SearchableFile): Promise<void>;
-  forget(db: Kysely<Schema>, id: number): Promise<void>;
+  /** The statement that indexes the words of a file in place of those that it had before. */
+  index(mine: OwnerColumns, id: RawBuilder<number>, file: SearchableFile): RawBuilder<unknown>;
+  /** The statement that removes a file from the index. */
+  forget(id: number): RawBuilder<unknown>;
   /** The files of an owner at and below a folder that match the query, in no order. */
   match(
     db: Kysely<Schema>,

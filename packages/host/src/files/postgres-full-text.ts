@@ -9,13 +9,10 @@ const maxPositions = 255;
 
 /** A `tsvector` made from our own words, not by the server's parser, so that it has the same words as on SQLite. */
 export const postgresFullText: FullText = {
-  async index(db, _mine, file) {
-    await sql`insert into words (id, lexemes) values (${file.id}, ${vectorOf(file)}::tsvector)
-      on conflict (id) do update set lexemes = excluded.lexemes`.execute(db);
-  },
-  async forget(db, id) {
-    await sql`delete from words where id = ${id}`.execute(db);
-  },
+  index: (_mine, id, file) =>
+    sql`insert into words (id, lexemes) values (${id}, ${vectorOf(file)}::tsvector)
+      on conflict (id) do update set lexemes = excluded.lexemes`,
+  forget: (id) => sql`delete from words where id = ${id}`,
   async match(db, mine, folder, query) {
     const search = sql`${queryOf(query)}::tsquery`;
     // The option 1 divides by the logarithm of the file's length. Nothing of other files counts.

@@ -69,7 +69,7 @@ async function removeFileRows(
     .limit(most)
     .execute();
   if (files.length === 0) return 0;
-  for (const { id } of files) await fullTextOf(kind).forget(transaction, id);
+  for (const { id } of files) await fullTextOf(kind).forget(id).execute(transaction);
   await transaction
     .deleteFrom("files")
     .where(

@@ -1,14 +1,15 @@
+import type { Database } from "../storage/index.ts";
 import { isOwnedBy, isWithin, pathSegments } from "./file-columns.ts";
 import { tooMany, tooMuchAtOnce } from "./file-errors.ts";
+import type { LockedFiles } from "./change-files.ts";
 import {
   countFiles,
   fileColumns,
-  storedBytes,
   putFile,
-  readContent,
   removeFile,
+  storedBytes,
+  type FileChange,
   type FileRow,
-  type LockedFiles,
 } from "./file-rows.ts";
 import type { FileLimits } from "./limits.ts";
 import { yieldToEventLoop } from "./time-slice.ts";
@@ -111,6 +112,7 @@ const atOnce = 5;
 /** Makes every covered file at and below a folder what it was in the snapshot. Files that did not change are not written. */
 export async function restoreFiles(
   locked: LockedFiles,
+  kind: Database["kind"],
   snapshot: string,
   folder: readonly string[],
   { covered, limits, signal }: { covered: ReadonlyMap<string, boolean>; limits: FileLimits; signal: AbortSignal },
@@ -124,7 +126,9 @@ export async function restoreFiles(
   const isCovered = ({ path }: FileRow): boolean => covered.get(path) === true;
   const [written, deleted] = [toWrite.filter(isCovered), toDelete.filter(isCovered)];
   const created = written.filter(({ digest }) => digest === null);
-  const count = (await countFiles(locked)) + created.length - deleted.length;
+  const { transaction: db, mine } = locked;
+  const { files } = await countFiles(db, mine).executeTakeFirstOrThrow();
+  const count = files + created.length - deleted.length;
   if (created.length > 0 && count > limits.files) throw tooMany("files", limits.files);
 
   const bytes = written.reduce((sum, row) => sum + row.bytes, 0);
@@ -132,10 +136,22 @@ export async function restoreFiles(
 
   for (const [index, row] of [...deleted, ...written].entries()) {
     if (index % atOnce === 0) await yieldToEventLoop(signal);
-    if (row.captured === null) await removeFile(locked, row);
-    else await putFile(locked, pathSegments(row.path), await readContent(locked, row.captured), row);
+    const change: FileChange<unknown> =
+      row.captured === null
+        ? removeFile({ db, kind }, mine, row)
+        : putFile({ db, kind }, mine, pathSegments(row.path), await readContent(locked, row.captured), row);
+    for (const statement of change.statements) await db.executeQuery(statement.compile(db));
   }
   return { kind: "done", result: { written: written.length, deleted: deleted.length } };
+}
+
+async function readContent({ transaction, mine }: LockedFiles, digest: string): Promise<string> {
+  const { content } = await transaction
+    .selectFrom("contents")
+    .select("content")
+    .where((row) => row.and({ ...mine, digest }))
+    .executeTakeFirstOrThrow();
+  return JSON.parse(content) as string;
 }
 
 function compare(

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Database } from "../storage/index.ts";
 import { ownerColumns, type FileOwner, pathSegments, pathText } from "./file-columns.ts";
-import type { LockedFiles, ChangeFiles } from "./file-rows.ts";
+import type { ChangeFiles, LockedFiles } from "./change-files.ts";
 import type { FileLimits } from "./limits.ts";
 import {
   attemptWithin,
@@ -78,7 +78,7 @@ export function createSnapshotStore(database: Database, changeFiles: ChangeFiles
       const createdAt = new Date().toISOString();
       const snapshot: Snapshot = { id: randomUUID(), path, ...(label !== undefined && { label }), createdAt };
       const files = await attemptWithin(coverage, (covered) =>
-        changeFiles(of, (locked) => store(locked, snapshot, covered), coverage.signal),
+        changeFiles.many(of, (locked) => store(locked, snapshot, covered), coverage.signal),
       );
       return { ...snapshot, files };
     },
@@ -86,9 +86,9 @@ export function createSnapshotStore(database: Database, changeFiles: ChangeFiles
       const snapshot = (await list(of)).find((each) => each.id === id);
       if (snapshot === undefined || pathText(snapshot.path) !== pathText(path)) throw noSnapshot();
       return attemptWithin(coverage, (covered) =>
-        changeFiles(
+        changeFiles.many(
           of,
-          (locked) => restoreFiles(locked, id, path, { covered, limits, signal: coverage.signal }),
+          (locked) => restoreFiles(locked, database.kind, id, path, { covered, limits, signal: coverage.signal }),
           coverage.signal,
         ),
       );

@@ -18,18 +18,16 @@ const rankedWords = 8;
  * ranking, `bm25`, is not used: it would let the files of other tenants influence a score.
  */
 export const sqliteFullText: FullText = {
-  async index(db, mine, { id, path, content }) {
+  index(mine, id, { path, content }) {
     const counts = new Map<string, number>();
     for (const word of content) counts.set(word, (counts.get(word) ?? 0) + 1);
     const atLeast = (times: number): string =>
       [...counts].flatMap(([word, count]) => (count >= times ? [word] : [])).join(" ");
-    await sql`insert or replace into words (rowid, scope, path, content, often, most)
+    return sql`insert or replace into words (rowid, scope, path, content, often, most)
       values (${id}, ${scopeOf(mine)}, ${path.join(" ")}, ${atLeast(1)}, ${atLeast(levels.often)},
-        ${atLeast(levels.most)})`.execute(db);
+        ${atLeast(levels.most)})`;
   },
-  async forget(db, id) {
-    await sql`delete from words where rowid = ${id}`.execute(db);
-  },
+  forget: (id) => sql`delete from words where rowid = ${id}`,
   async match(db, mine, folder, query, signal) {
     const scope = quoted(scopeOf(mine));
     const terms = termsOf(query);

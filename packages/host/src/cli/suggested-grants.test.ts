@@ -54,6 +54,32 @@ test("what an act lacked is suggested exactly, once, and for its purpose alone",
   });
 });
 
+test("all that one act lacked is suggested at once", () => {
+  const lacking = [
+    { action: "run", resource: { namespace: "shell", path: ["npm", "test"] }, reason: "no_matching_grant" },
+    { action: "run", resource: { namespace: "shell", path: ["rm"] }, reason: "approval_required" },
+    { action: "run", resource: { namespace: "shell", path: ["ls"], owner: bob }, reason: "no_matching_grant" },
+  ];
+  expect(suggested(shadowed({ metadata: { shadow: "denied", lacking } }))).toEqual({
+    grants: [grant("grant-1", capability(["git", "push"], "run"), capability(["npm", "test"], "run"))],
+    without: ["run shell/rm: approval_required", "run shell/ls: it is human:bob's, who has to grant it first"],
+  });
+});
+
+test("what cannot be read of an act suggests nothing", () => {
+  const lacking = [
+    null,
+    "all",
+    { action: "run" },
+    ["run"],
+    { action: "", resource: push, reason: "no_matching_grant" },
+  ];
+  expect(suggested(shadowed({ metadata: { shadow: "denied", lacking } })).grants).toEqual([
+    grant("grant-1", capability(["git", "push"], "run")),
+  ]);
+  expect(suggested(shadowed({ resource: undefined as never, metadata: { shadow: "denied" } })).grants).toEqual([]);
+});
+
 test("those of another holder, issuer or purpose are other grants", () => {
   const { grants } = suggested(
     shadowed(),

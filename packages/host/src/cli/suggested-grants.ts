@@ -1,4 +1,12 @@
-import { canonicalJson, principalKey, samePrincipal, type AuditEvent, type Capability } from "turnpike/contracts";
+import {
+  AuthorizationRequestSchema,
+  canonicalJson,
+  principalKey,
+  samePrincipal,
+  type AuditEvent,
+  type AuthorizationRequest,
+  type Capability,
+} from "turnpike/contracts";
 import type { FileGrant } from "./grant-file.ts";
 
 /** What acts that were only shadowed would have needed. */
@@ -23,27 +31,44 @@ export function suggestedGrants(
   const needs = new Map<string, { about: AuditEvent; capabilities: Map<string, Capability> }>();
   const without = new Set<string>();
   for (const event of events) {
-    const { actor, authority, owner, purpose, resource, action, reason, metadata } = event;
-    if (metadata?.["shadow"] !== "denied" || authority === undefined || resource === undefined || action === undefined)
-      continue;
-    const place = { ...resource, owner: resource.owner ?? owner };
-    const what = `${action} ${[place.namespace, ...place.path].join("/")}`;
-    if (reason !== "no_matching_grant") without.add(`${what}: ${reason ?? "it was denied"}`);
-    else if (!samePrincipal(authority, place.owner))
-      without.add(`${what}: it is ${principalKey(place.owner)}'s, who has to grant it first`);
-    else if (!active.some((grant) => isGranted(grant, event, { ...place, action }))) {
-      const key = canonicalJson([principalKey(actor), principalKey(authority), purpose]);
-      const held = needs.get(key) ?? { about: event, capabilities: new Map<string, Capability>() };
-      const known = held.capabilities.get(canonicalJson(place))?.actions ?? [];
-      const actions = [...new Set([...known, action])].toSorted();
-      held.capabilities.set(canonicalJson(place), { resource: place, actions, scope: "exact" });
-      needs.set(key, held);
+    const { actor, authority, owner, purpose, metadata } = event;
+    if (metadata?.["shadow"] !== "denied" || authority === undefined) continue;
+    for (const { resource, action, reason } of lacksOf(event)) {
+      const place = { ...resource, owner: resource.owner ?? owner };
+      const what = `${action} ${[place.namespace, ...place.path].join("/")}`;
+      if (reason !== "no_matching_grant") without.add(`${what}: ${reason ?? "it was denied"}`);
+      else if (!samePrincipal(authority, place.owner))
+        without.add(`${what}: it is ${principalKey(place.owner)}'s, who has to grant it first`);
+      else if (!active.some((grant) => isGranted(grant, event, { ...place, action }))) {
+        const key = canonicalJson([principalKey(actor), principalKey(authority), purpose]);
+        const held = needs.get(key) ?? { about: event, capabilities: new Map<string, Capability>() };
+        const known = held.capabilities.get(canonicalJson(place))?.actions ?? [];
+        const actions = [...new Set([...known, action])].toSorted();
+        held.capabilities.set(canonicalJson(place), { resource: place, actions, scope: "exact" });
+        needs.set(key, held);
+      }
     }
   }
   const grants = [...needs.values()].flatMap(({ about, capabilities }) =>
     inParts([...capabilities.values()]).map((part) => grantFor(about, part, makeId())),
   );
   return { grants, without: [...without] };
+}
+
+/** Something that an act lacked, and why. */
+type Lack = AuthorizationRequest & { reason?: string };
+
+/** What an act lacked: the event names the first, and its metadata has the others. */
+function lacksOf({ resource, action, reason, metadata }: AuditEvent): Lack[] {
+  if (resource === undefined || action === undefined) return [];
+  const first: Lack = { resource, action, ...(reason !== undefined && { reason }) };
+  const others = [metadata?.["lacking"] ?? []].flat().flatMap((other): Lack[] => {
+    if (typeof other !== "object" || other === null || Array.isArray(other)) return [];
+    const { reason: why, ...request } = other;
+    const read = AuthorizationRequestSchema.safeParse(request);
+    return read.success ? [{ ...read.data, ...(typeof why === "string" && { reason: why }) }] : [];
+  });
+  return [first, ...others];
 }
 
 type Place = NonNullable<AuditEvent["resource"]> & { action: string };

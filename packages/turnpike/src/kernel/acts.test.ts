@@ -414,6 +414,29 @@ test("a shadow is recorded as what it would have been, and a dry run as one", as
   expect(await usage.used("demo", "notes")).toBe(0);
 });
 
+test("a shadow says all that the act lacks, and a denial the first alone", async () => {
+  const guarded = grantOf("guarded", {
+    capabilities: [{ ...capability("files", ["letters"], "read"), approval: "each" }],
+  });
+  const { begin, events } = actsOf({ grants: [grantOf("notes"), guarded], permits: memoryPermits() });
+  const lacking = [needs("diary"), needs("notes"), needs("letters"), needs("photos")];
+  await begin({ shadow: true, needs: lacking });
+  await begin({ needs: lacking });
+  await begin({ shadow: true, needs: [needs("diary"), needs("notes")] });
+  const resource = (name: string) => ({ namespace: "files", path: [name] });
+  expect(events.map(({ resource: first, metadata }) => [first, metadata?.["lacking"]])).toEqual([
+    [
+      resource("diary"),
+      [
+        { action: "read", resource: resource("letters"), reason: "approval_required" },
+        { action: "read", resource: resource("photos"), reason: "no_matching_grant" },
+      ],
+    ],
+    [resource("diary"), undefined],
+    [resource("diary"), undefined],
+  ]);
+});
+
 for (const { name, options = {}, changes = {}, context = contextOf(), code } of [
   { name: "of another trace", context: contextOf({ traceId: "trace-2" }), code: "trace_mismatch" },
   { name: "whose grants cannot be read", options: { source: { load: fails } }, code: "authority_unavailable" },

@@ -77,18 +77,31 @@ export async function decideEvery(ports: Ports, act: ActOfSeveral, call: Call): 
  */
 export function peekEvery(as: "dryRun" | "shadow"): typeof decideEvery {
   return async (ports, act, call) => {
-    const { plans, approval } = await planEvery(ports, act, call);
+    const { plans, approval, requirements } = await planEvery(ports, act, call);
     const outcome = plans.plans[0] ?? plans.end;
     const decided = peeked(ports, outcome, approval);
     const facts = (): AuditFacts => {
       const all = factsAbout(act, outcome, approval);
       if (as === "dryRun") return { ...all, metadata: { ...all.metadata, dryRun: true } };
       const shadow = decided.kind === "allow" ? "allowed" : decided.asked === undefined ? "denied" : "waiting";
-      return { ...all, outcome: "shadow", metadata: { ...all.metadata, shadow } };
+      const lacking = outcome.kind === "deny" ? lackingBeside(outcome, requirements) : [];
+      const metadata = { ...all.metadata, shadow, ...(lacking.length > 0 && { lacking }) };
+      return { ...all, outcome: "shadow", metadata };
     };
     if (await record(ports, act.context, facts, call.signal, call)) return decided;
     return { kind: "deny", decision: deny("audit_unavailable") };
   };
+}
+
+/** What else the act lacks, besides the requirement that its denial names. */
+function lackingBeside(named: Refused, requirements: readonly Requirement[]): JsonObject[] {
+  return requirements.flatMap(({ request, choices }) => {
+    const denied = choices[0]?.decision;
+    if (request === named.request || denied?.kind !== "deny") return [];
+    const { namespace, path, owner } = request.resource;
+    const resource: JsonObject = { namespace, path: [...path], ...(owner && { owner: { ...owner } }) };
+    return [{ action: request.action, resource, reason: denied.reason }];
+  });
 }
 
 function peeked({ permits }: Ports, outcome: Plan | Refused, { hash }: ActApproval): Decided {
@@ -105,7 +118,7 @@ async function planEvery(
   ports: Ports,
   act: ActOfSeveral,
   call: Call,
-): Promise<{ plans: Plans; approval: ActApproval }> {
+): Promise<{ plans: Plans; approval: ActApproval; requirements: readonly Requirement[] }> {
   const { context, requests, view } = act;
   const { signal } = call;
   signal.throwIfAborted();
@@ -116,7 +129,7 @@ async function planEvery(
     requirements.push({ request, choices });
   }
   const approval = new ActApproval(ports, { ...act, request: requests[0] }, call);
-  return { plans: await plansFor(requirements, approval), approval };
+  return { plans: await plansFor(requirements, approval), approval, requirements };
 }
 
 /** Reads the uses of each grant once. */

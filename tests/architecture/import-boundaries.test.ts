@@ -12,7 +12,20 @@ test("the packages import each other only as the architecture draws it", { timeo
   expect(boundaryViolations(repository)).toEqual([]);
 });
 
+const agents = "packages/agents/src";
+
 const rows = [
+  {
+    fixture: "agents-framework",
+    violations: [`${agents}/ai-sdk/govern.ts: agents may import no framework ("ai")`],
+  },
+  {
+    fixture: "agents-rooms-meet",
+    violations: [
+      `${agents}/ai-sdk/index.ts: core is imported as "../core/index.ts", not as "../core/governor.ts"`,
+      `${agents}/mastra/govern.ts: agents/mastra may not import agents/ai-sdk ("../ai-sdk/index.ts")`,
+    ],
+  },
   { fixture: "allowed", violations: [] },
   {
     fixture: "arrow",

@@ -3,6 +3,10 @@ import { type Import, isTest, readImports } from "./import-graph.ts";
 
 const library = "packages/turnpike/src";
 const host = "packages/host/src";
+const agents = "packages/agents/src";
+
+/** The one import of a framework: its own `interrupt`, in a graph of that framework alone. */
+const frameworkImports = new Set([`${agents}/langchain/govern.ts: name`]);
 
 /** What each room or package may import, apart from itself. */
 const arrows = new Map<string, readonly string[]>([
@@ -73,6 +77,7 @@ function violation({ file, specifier, target, isType }: Import): string | undefi
   if (isTest(target)) return `${file}: source may not import the test "${specifier}"`;
 
   if (isHost(file) && isHost(target)) return hostViolation(file, specifier, target);
+  if (isAgents(file) && isAgents(target)) return agentsViolation(file, specifier, target);
   if (isConsole(file) && consoleDoors.has(specifier)) return undefined;
   const from = place(file);
   const to = place(target);
@@ -91,6 +96,20 @@ function hostViolation(file: string, specifier: string, target: string): string 
   return specifier === door ? undefined : `${file}: ${to} is imported as "${door}", not as "${specifier}"`;
 }
 
+/** A framework knows what all have in common, and no other framework. */
+function agentsViolation(file: string, specifier: string, target: string): string | undefined {
+  const [from, to] = [agentsRoom(file), agentsRoom(target)];
+  if (from === to) return undefined;
+  if (from === "core" || to !== "core") return `${file}: agents/${from} may not import agents/${to} ("${specifier}")`;
+  return specifier === "../core/index.ts"
+    ? undefined
+    : `${file}: core is imported as "../core/index.ts", not as "${specifier}"`;
+}
+
+function agentsRoom(path: string): string {
+  return path.slice(agents.length + 1).split("/")[0] ?? "";
+}
+
 /** Counted from the top; a folder that is no room is on none. */
 function floorOf(room: string): number {
   const floor = hostFloors.findIndex((rooms) => rooms.includes(room.split("/")[0] ?? ""));
@@ -105,6 +124,8 @@ function hostRoom(path: string): string {
 }
 
 function thirdPartyViolation(file: string, specifier: string): string | undefined {
+  if (isAgents(file) && !frameworkImports.has(`${file}: ${specifier}`))
+    return `${file}: agents may import no framework ("${specifier}")`;
   if (!isLibrary(file)) return undefined;
   if (!/^zod(\/|$)/.test(specifier)) return `${file}: the library may not import "${specifier}"`;
   // A tool's author hands defineTool a zod schema; nothing else above the contracts knows zod.
@@ -130,6 +151,10 @@ function cycles(imports: readonly Import[]): string[] {
 
 function isHost(path: string): boolean {
   return path.startsWith(`${host}/`);
+}
+
+function isAgents(path: string): boolean {
+  return path.startsWith(`${agents}/`);
 }
 
 function isDisplay(path: string): boolean {

@@ -1,4 +1,5 @@
 export { accessGuardSuite, type AccessGuardUnderTest } from "./access-guard-suite.ts";
+export { actStoreSuite } from "./act-store-suite.ts";
 export { auditSinkSuite, type AuditSinkUnderTest } from "./audit-sink-suite.ts";
 export { grantSourceSuite, type GrantSourceUnderTest } from "./grant-source-suite.ts";
 export { memoryAccess, type MemoryAccess } from "./memory-access.ts";

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { AccessContext, MessageEnvelope } from "../contracts/index.ts";
 import { untyped } from "../../test/deployment.ts";
-import type { AccessGuard, MessageTransport } from "../kernel/index.ts";
+import type { AccessGuard, ActStore, MessageTransport } from "../kernel/index.ts";
 import type { TurnJournal, TurnKey, RunWriter } from "../runtime/index.ts";
 import {
   accessGuardSuite,
+  actStoreSuite,
   auditSinkSuite,
   grantSourceSuite,
   memoryAccess,
+  memoryActs,
   memoryAudit,
   memoryGrants,
   memoryMessages,
@@ -56,6 +58,7 @@ const suites: { name: string; cases: PortCase[] }[] = [
       return Promise.resolve({ source, revoke: source.revoke.bind(source) });
     }),
   },
+  { name: "memoryActs", cases: actStoreSuite(() => Promise.resolve(memoryActs())) },
   { name: "memoryUsage", cases: usageStoreSuite(() => Promise.resolve(memoryUsage())) },
   {
     name: "memoryPermits",
@@ -132,6 +135,19 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
       });
     }),
     failing: "a hundred consumers at once get exactly the ten uses there are",
+  },
+  {
+    name: "a store of acts that reads, decides and writes",
+    cases: actStoreSuite(() => {
+      const begun = new Set<string>();
+      const begin: ActStore["begin"] = async ({ id }, _act, decide) => {
+        if (begun.has(id) || (await decide(undefined)) === undefined) return { kind: "refused" };
+        begun.add(id);
+        return { kind: "begun" };
+      };
+      return Promise.resolve({ ...memoryActs(), begin });
+    }),
+    failing: "of ten who begin an act at once, one does",
   },
   {
     name: "a settings store that patches what the context says",

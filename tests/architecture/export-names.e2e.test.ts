@@ -14,6 +14,15 @@ const rooms = readdirSync(join(library, "src"))
   .filter((name) => name !== unexported && existsSync(join(library, "src", name, "index.ts")))
   .map((name) => ({ name, exports: readRoomExports(join(library, "src", name, "index.ts")) }));
 
+const agents = join(repository, "packages/agents");
+
+/** What no package but that of the agents imports. */
+const shared = "core";
+
+const frameworks = readdirSync(join(agents, "src"))
+  .filter((name) => name !== shared)
+  .map((name) => ({ name, exports: readRoomExports(join(agents, "src", name, "index.ts")) }));
+
 test("the exports of package.json are the rooms that have an index.ts, and package.json itself", () => {
   const manifest: unknown = JSON.parse(readFileSync(join(library, "package.json"), "utf8"));
   const subpaths = rooms.map(({ name }) => [
@@ -35,8 +44,12 @@ test("what is internal to the library cannot be imported from outside", () => {
 });
 
 test("the public names are the recorded ones", async () => {
-  const text = rooms.map(({ name, exports }) =>
-    [`turnpike/${name}`, ...section("values", exports.values), ...section("types", exports.types), ""].join("\n"),
+  const all = [
+    ...rooms.map(({ name, exports }) => ({ path: `turnpike/${name}`, exports })),
+    ...frameworks.map(({ name, exports }) => ({ path: `turnpike-agents/${name}`, exports })),
+  ];
+  const text = all.map(({ path, exports }) =>
+    [path, ...section("values", exports.values), ...section("types", exports.types), ""].join("\n"),
   );
   await expect(text.join("\n")).toMatchFileSnapshot("__snapshots__/exports.txt");
 });
@@ -54,6 +67,16 @@ for (const { name, exports } of rooms) {
     expect(names).toEqual(exports.values);
   });
 }
+
+test("the exports of the agents' package.json are its frameworks, and package.json itself", () => {
+  const manifest: unknown = JSON.parse(readFileSync(join(agents, "package.json"), "utf8"));
+  const subpaths = frameworks.map(({ name }) => [
+    `./${name}`,
+    { types: `./dist/${name}/index.d.ts`, default: `./dist/${name}/index.js` },
+  ]);
+  expect(manifest).toHaveProperty("exports", Object.fromEntries([...subpaths, ["./package.json", "./package.json"]]));
+  expect(frameworks.flatMap(({ exports }) => exports.strays)).toEqual([]);
+});
 
 test("names are read apart as values and types, and whatever is no named re-export is a stray", () => {
   expect(readRoomExports(join(repository, "tests/support/fixtures/rooms/index.ts"))).toEqual({

@@ -108,7 +108,7 @@ describe("an act that begins", () => {
       answer: errorAnswer(
         409,
         "replay_interrupted",
-        "The same request died with its process; its effect may have happened.",
+        "This act began before, and what became of it is not stored: its effect may have happened. Find out whether it did. If it did not, begin the act under a new id.",
       ),
     },
     {

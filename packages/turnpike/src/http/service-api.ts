@@ -86,12 +86,17 @@ function actsOf(kernel: Kernel): Required<Pick<ServiceApi, "beginAct" | "finishA
       if (beginning.kind !== "refused") return beginning.state;
       const { status, meaning } = errorCodes[beginning.code];
       const headers = beginning.code === "replay_pending" ? { headers: { "retry-after": "1" } } : {};
-      throw new ServiceHttpError(status, beginning.code, meaning, headers);
+      const message = beginning.code === "replay_interrupted" ? interrupted : meaning;
+      throw new ServiceHttpError(status, beginning.code, message, headers);
     },
     finishAct: (context, id, outcome, options) => kernel.finishAct(context, id, outcome, options),
     getAct: (context, id, scope, options) => kernel.getAct(context, id, scope, options),
   };
 }
+
+/** Its process may live: what is missing is what became of the act. */
+const interrupted =
+  "This act began before, and what became of it is not stored: its effect may have happened. Find out whether it did. If it did not, begin the act under a new id.";
 
 /** The visible tools; undefined when they cannot be established. The admission of the turn then fails and says so in the result. */
 async function toolsToOffer(

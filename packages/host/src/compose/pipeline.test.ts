@@ -96,7 +96,7 @@ const files = readdirSync(source, { recursive: true, encoding: "utf8" })
 
 /** Functions that take an api or a port, perhaps with options, and return the same kind. */
 const layerFunction =
-  /^export function (\w+)\(\s*\w+: (ServiceApi|AuditSink|DecisionLedger|ToolHandler|ToolProvider|ResourceProvider|RuntimePlugin)\b[^{}]*?\): \2 \{/gm;
+  /^export function (\w+)\(\s*\w+: (ServiceApi|ActStore|AuditSink|DecisionLedger|ToolHandler|ToolProvider|ResourceProvider|RuntimePlugin)\b[^{}]*?\): \2 \{/gm;
 
 test("what wraps an api or a port is called by the pipeline alone", () => {
   const layered = files.filter(({ file }) => file !== join("compose", "pipeline.ts"));
@@ -113,12 +113,14 @@ test("what wraps an api or a port is called by the pipeline alone", () => {
       "answerKnownTurns",
       "countAuditEvents",
       "countDecisions",
+      "countOutcomes",
       "hideNamespaces",
       "limitSenders",
       "limitTurns",
       "measureTurns",
       "protectFromReplay",
       "refuseOnLoss",
+      "traceActs",
       "traceAuditedDecisions",
       "traceDecisions",
       "traceMcpServer",

@@ -21,6 +21,7 @@ import {
   type Log,
   measureTurns,
   type Metrics,
+  traceActs,
   traceAuditedDecisions,
   traceDecisions,
   traceMcpServer,
@@ -165,7 +166,7 @@ export function inPortLayers(ports: LayeredPorts, metrics: Metrics, isTraced: bo
   const acts = countOutcomes(ports.acts, metrics);
   if (!isTraced) return { ...ports, audit, ledger, acts };
   return {
-    acts,
+    acts: traceActs(acts),
     audit: traceAuditedDecisions(audit),
     ledger: traceDecisions(ledger),
     tools: ports.tools.map(traceTool),

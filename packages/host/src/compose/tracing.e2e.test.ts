@@ -194,6 +194,27 @@ test("a tool call, a denial and a decision are one trace each, under the caller'
   expect(receiver.texts.join()).not.toContain(traced.token.slice(20));
 });
 
+test("an act is two requests of a trace, each with what is written of it", async () => {
+  const receiver = await openOtlpReceiver();
+  const traced = await startTraced(receiver.url);
+  const needs = [{ action: "read", resource: { namespace: "files", path: ["notes", "a"] } }];
+  const act = { version: 1, id: "act-1", tool: "summarize", needs, traceId: trace.id, arguments: { secret } };
+  const begun = await traced.send("/v1/acts", { ...act, requestedAt: new Date().toISOString() });
+  expect(begun.body).toMatchObject({ status: "allowed" });
+  const outcome = { version: 1, traceId: trace.id, status: "failed", error: { code: secret, message: secret } };
+  expect((await traced.send("/v1/acts/act-1/outcome", outcome)).body).toMatchObject({ status: "failed" });
+  await traced.close();
+  expect(tree(receiver.spans)).toEqual([
+    { "POST /v1/acts": [{ "begin_act summarize": [{ authorize: ["commit"] }] }] },
+    { "POST /v1/acts/{id}/outcome": [{ "finish_act summarize": ["commit"] }] },
+  ]);
+  expect(spanNamed(receiver, "finish_act summarize")).toMatchObject({
+    isFailed: true,
+    attributes: { "gen_ai.tool.call.id": "act-1", "turnpike.status": "failed", "error.type": "_OTHER" },
+  });
+  expect(receiver.texts.join()).not.toContain(secret);
+});
+
 for (const bad of ["", "nonsense", `00-${"0".repeat(32)}-${trace.parent}-01`, `ff-${trace.id}-${trace.parent}-01`]) {
   test(`the header ${JSON.stringify(bad)} names no trace, so one begins`, async () => {
     const receiver = await openOtlpReceiver();

@@ -13,6 +13,7 @@ export { queryLog } from "./query-log.ts";
 export { inSpan, type OpenSpan, runIn, traceHeaders, withTrace } from "./spans.ts";
 export {
   inModelSpan,
+  traceActs,
   traceAuditedDecisions,
   traceDecisions,
   traceMcpServer,

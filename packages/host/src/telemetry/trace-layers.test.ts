@@ -6,6 +6,7 @@ import { auditEvent, context } from "../../test/records.ts";
 import { inSpan, type OpenSpan, runIn, type SpanStart, withTrace } from "./spans.ts";
 import {
   inModelSpan,
+  traceActs,
   traceDecisions,
   traceMcpServer,
   traceResources,
@@ -99,6 +100,28 @@ test("a traced tool is asked as itself, and tells how it ended", async () => {
   expect(lines[0]).toContain('/request/execute_tool notes.count {"gen_ai.operation.name":"execute_tool"');
   expect(lines[0]).toContain('{"turnpike.status":"failed"} failed tool_timeout');
   expect(lines.join()).not.toContain("planted");
+});
+
+test("an act tells how it began and ended, and nothing that its caller says of it", async () => {
+  const { tracing, lines } = memoryTracing();
+  const acts = traceActs({
+    begin: () => Promise.resolve({ kind: "begun" }),
+    finish: () => Promise.resolve("stored"),
+    find: () => Promise.resolve(undefined),
+  });
+  const key = { namespaceId: "acme", actor: context().actor, scope: "trace planted", id: "act-1" };
+  const act = { tool: "deploy", fingerprint: "planted" } as never;
+  await within(tracing, () => acts.begin(key, act, () => Promise.resolve(undefined)));
+  for (const error of [undefined, { code: "planted", message: "planted" }]) {
+    const end = { status: error === undefined ? "succeeded" : "failed", isLate: false, output: "planted", error };
+    await within(tracing, () => acts.finish(key, act, { end } as never));
+  }
+  const about = '{"gen_ai.tool.name":"deploy","gen_ai.tool.call.id":"act-1"}';
+  expect(lines.filter((line) => line.includes("_act"))).toEqual([
+    `/request/begin_act deploy ${about} {"turnpike.act.begun":"begun"}`,
+    `/request/finish_act deploy ${about} {"turnpike.status":"succeeded","turnpike.act.late":false}`,
+    `/request/finish_act deploy ${about} {"turnpike.status":"failed","turnpike.act.late":false} failed planted`,
+  ]);
 });
 
 test("a decision tells its reason, its grant and the namespace, and not the path", async () => {

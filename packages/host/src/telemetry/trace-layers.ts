@@ -1,6 +1,6 @@
 import { principalKey, type AuditEvent, type ToolResult } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
-import type { AuditSink, DecisionLedger, ResourceProvider, ToolHandler, ToolProvider } from "turnpike/kernel";
+import type { ActStore, AuditSink, DecisionLedger, ResourceProvider, ToolHandler, ToolProvider } from "turnpike/kernel";
 import type { RuntimePlugin } from "turnpike/runtime";
 import { withMembers } from "../shared/index.ts";
 import { activeSpan, inSpan, type OpenSpan, runIn, type Span, type SpanAttributes, type SpanStart } from "./spans.ts";
@@ -43,6 +43,29 @@ function decisionAttributes({ outcome, reason, grantId, resource, action, tool }
     ...(action !== undefined && { "turnpike.action": action }),
     ...(tool !== undefined && { "gen_ai.tool.name": tool }),
   };
+}
+
+/** The same store of acts, whose beginnings and outcomes are traced. What happens between the two is the caller's own span. */
+export function traceActs(acts: ActStore): ActStore {
+  const start = (name: string, tool: string, id: string) => (): SpanStart => ({
+    name: `${name} ${tool}`,
+    attributes: { "gen_ai.tool.name": tool, "gen_ai.tool.call.id": id },
+  });
+  return withMembers(acts, {
+    begin: (key, act, decide) =>
+      inSpan(start("begin_act", act.tool, key.id), async (span) => {
+        const begun = await acts.begin(key, act, decide);
+        span.set({ "turnpike.act.begun": begun.kind });
+        return begun;
+      }),
+    finish: (key, act, report) =>
+      inSpan(start("finish_act", act.tool, key.id), async (span) => {
+        const { status, error, isLate } = report.end;
+        span.set({ "turnpike.status": status, "turnpike.act.late": isLate });
+        if (status === "failed") span.fail(error?.code);
+        return acts.finish(key, act, report);
+      }),
+  });
 }
 
 /** The same tool, whose calls are traced. */

@@ -25,6 +25,8 @@ const notCodes = {
   c_hash: "a claim of ID tokens",
   execute_tool: "what OpenTelemetry calls a tool call",
   invoke_agent: "what OpenTelemetry calls a turn",
+  begin_act: "the name of a span",
+  finish_act: "the name of a span",
   pause_turn: "how Anthropic says that a reply continues",
   execute_all: "a semantic of AuthZEN",
   deny_on_first_deny: "a semantic of AuthZEN",

@@ -1,1 +1,1 @@
-export { type CedarExport, cedarOf } from "./cedar-export.ts";
+export { cedarOf } from "./cedar-export.ts";

@@ -143,7 +143,7 @@ export function actStoreSuite(open: () => Promise<ActStore>): PortCase[] {
       name: "a failure is stored with its error, and that it was late",
       async run() {
         const acts = await begun();
-        const error = { code: "no_disk", message: "No space is left." };
+        const error = { code: "effect_failed", message: "No space is left." };
         const late: ActEnd = { status: "failed", error, completedAt: "2026-01-01T12:10:00.000Z", isLate: true };
         await acts.finish(key, await found(acts), report("one", late));
         expectSame((await found(acts)).end, late, "what is stored");
@@ -168,7 +168,7 @@ export function actStoreSuite(open: () => Promise<ActStore>): PortCase[] {
       async run() {
         const acts = await begun();
         const first = await found(acts);
-        const error = { code: "no_disk", message: "No space is left.", nothingHappened: true } as const;
+        const error = { code: "effect_failed", message: "No space is left.", nothingHappened: true } as const;
         const nothing: ActEnd = { status: "failed", error, completedAt: "2026-01-01T12:01:00.000Z", isLate: false };
         expectSame(await acts.finish(key, first, report("nothing", nothing, true)), "stored", "that nothing happened");
         expectSame((await found(acts)).end, nothing, "what is stored");

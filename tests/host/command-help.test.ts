@@ -30,6 +30,7 @@ const commands = [
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
   ..."create derive list revoke export suggest apply import diff".split(" ").map((verb) => `grant ${verb}`),
+  ..."add list remove check".split(" ").map((verb) => `invariant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call try".split(" ").map((verb) => `tools ${verb}`),
   ..."list show approve deny withdraw".split(" ").map((verb) => `escalation ${verb}`),
@@ -57,6 +58,9 @@ beforeAll(() => {
   // That of the examples of `grant apply` and `grant import`.
   const grants = { format: "turnpike-grants/1", tenant: "acme", grants: [] };
   writeFileSync(join(folder, "acme-grants.json"), JSON.stringify(grants));
+  // That of the example of `invariant add`.
+  const rule = { id: "no-agents", never: { subject: "agent:*", resource: "payroll" } };
+  writeFileSync(join(folder, "no-agents.json"), JSON.stringify(rule));
 });
 
 async function helpOf(args: readonly string[]): Promise<string> {

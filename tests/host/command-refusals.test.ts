@@ -66,6 +66,9 @@ const operatorCommands = [
   words`principal list --tenant acme`,
   words`reach show --tenant acme --actor agent:a`,
   words`reach who --tenant acme --resource files`,
+  words`invariant list --tenant acme`,
+  words`invariant remove rule --tenant acme`,
+  words`invariant check --tenant acme`,
   words`why --tenant acme --actor agent:a --purpose p --action read --resource files`,
   words`why --tenant acme --trace t`,
 ];

@@ -337,6 +337,31 @@ describe("a restore is refused", () => {
       expect.stringMatching(/is broken: of the tenant acme, row \d+ or one before it was changed: checkpoint/),
     ]);
   });
+
+  test("of a backup whose grants break its own rules, with what breaks them; not for a rule that only reports", async () => {
+    await stoppedHost();
+    rmSync(join(folder, database));
+    const rule = { id: "no-files", never: { subject: "agent:*", resource: "files" } };
+    const store = (reportOnly: boolean): Promise<void> =>
+      byHand(join(folder, "saved.db"), async (db) => {
+        const content = JSON.stringify({ ...rule, reportOnly });
+        const row = { namespace_id: "", id: rule.id, content };
+        await db
+          .insertInto("invariants")
+          .values(row)
+          .onConflict((conflict) => conflict.columns(["namespace_id", "id"]).doUpdateSet({ content }))
+          .execute();
+      });
+    await store(false);
+    const { code, stderr } = await restore();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /break rules about them\. Nothing was restored\.\n {2}no-files: agent:assistant may read files /,
+    );
+    expect(existsSync(join(folder, database))).toBe(false);
+    await store(true);
+    expect((await restore()).code).toBe(0);
+  });
 });
 
 test("a restore that is killed at any time leaves no database, or a whole one, and can be done again", async () => {

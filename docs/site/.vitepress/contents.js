@@ -30,6 +30,7 @@ const groups = {
     "docs/guide/acts.md": "Acts",
     "docs/guide/approvals.md": "Approvals",
     "docs/guide/change-grants.md": "Changing grants",
+    "docs/guide/invariants.md": "Rules about grants",
     "docs/guide/webhooks.md": "Webhooks",
     "docs/guide/mcp.md": "MCP",
     "docs/guide/coding-agents.md": "Claude Code and Codex",

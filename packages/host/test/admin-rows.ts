@@ -369,6 +369,40 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       return { namespaceId, resource: "files/notes/todo.md" };
     },
   },
+  addInvariant: {
+    method: "POST",
+    path: "/admin/v1/invariants",
+    status: 201,
+    action: "invariant.add",
+    input: (_office, namespaceId) => ({ id: "rule", namespaceId, never: { resource: "crm" } }),
+  },
+  listInvariants: {
+    method: "GET",
+    path: "/admin/v1/invariants",
+    async input({ stores }, namespaceId) {
+      await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, officeTime);
+      return { namespaceId };
+    },
+  },
+  removeInvariant: {
+    method: "POST",
+    path: "/admin/v1/invariants/remove",
+    status: 200,
+    action: "invariant.remove",
+    async input({ stores }, namespaceId) {
+      await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, officeTime);
+      return { namespaceId, id: "rule" };
+    },
+  },
+  checkInvariants: {
+    method: "POST",
+    path: "/admin/v1/invariants/check",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, officeTime);
+      return { namespaceId };
+    },
+  },
   previewGrant: {
     method: "POST",
     path: "/admin/v1/grants/preview",

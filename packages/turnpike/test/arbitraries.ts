@@ -230,7 +230,7 @@ export const errorObject: fc.Arbitrary<ErrorObject> = shape(
   { details: jsonObject, retryable: fc.boolean() },
 );
 export const requestError: fc.Arbitrary<RequestError> = shape({
-  error: shape({ code: text(0, 256), message: text(0, 256), requestId: text(0, 128) }),
+  error: shape({ code: text(0, 256), message: text(0, 256), requestId: text(0, 128) }, { details: jsonObject }),
 });
 
 export const toolAnnotations: fc.Arbitrary<ToolAnnotations> = shape(

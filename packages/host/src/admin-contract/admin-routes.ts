@@ -10,6 +10,7 @@ import { namespaceRoutes } from "./routes/namespace-routes.ts";
 import { mcpRoutes } from "./routes/mcp-routes.ts";
 import { sessionRoutes } from "./routes/session-routes.ts";
 import { overviewRoutes } from "./routes/overview-routes.ts";
+import { invariantRoutes } from "./routes/invariant-routes.ts";
 import { reachRoutes } from "./routes/reach-routes.ts";
 import { previewRoutes } from "./routes/preview-routes.ts";
 import { trialRoutes } from "./routes/trial-routes.ts";
@@ -33,6 +34,7 @@ export const adminRoutes = {
   ...sessionRoutes,
   ...overviewRoutes,
   ...reachRoutes,
+  ...invariantRoutes,
   ...previewRoutes,
   ...trialRoutes,
   ...eventRoutes,

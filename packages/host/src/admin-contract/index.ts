@@ -11,6 +11,7 @@ export {
   type AdminStreamName,
 } from "./admin-routes.ts";
 export { detailsFit, type EventDetails, eventFits } from "./event-filter.ts";
+export { type InvariantRecord, InvariantSchema } from "./invariant-schemas.ts";
 export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
 export type { Difference, McpReview, McpServer } from "./mcp-schemas.ts";

@@ -7,6 +7,7 @@ import {
   SettingsSchema,
   TurnWithEventsSchema,
 } from "./admin-schemas.ts";
+import { InvariantSchema, ViolationSchema } from "./invariant-schemas.ts";
 import { McpReviewSchema, McpServerSchema } from "./mcp-schemas.ts";
 import {
   CredentialAccessSchema,
@@ -32,6 +33,7 @@ export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   ExportPlace: ExportPlaceSchema,
   GrantEntry: GrantEntrySchema,
   GrantState: GrantStateSchema,
+  Invariant: InvariantSchema,
   LiveEvent: LiveEventSchema,
   McpReview: McpReviewSchema,
   McpServer: McpServerSchema,
@@ -41,4 +43,5 @@ export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   OperatorSession: SessionSchema,
   Remaining: RemainingSchema,
   TurnWithEvents: TurnWithEventsSchema,
+  Violation: ViolationSchema,
 };

@@ -31,6 +31,7 @@ import { addMessageCommands } from "./message-commands.ts";
 import { addStrictFlags, prepareHints } from "./name-hints.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { addOverviewCommands } from "./overview-commands.ts";
+import { addInvariantCommands } from "./invariant-commands.ts";
 import { addReachCommands } from "./reach-commands.ts";
 import { addRestoreCommand } from "./restore-command.ts";
 import { jsonText, linesOf } from "./table.ts";
@@ -64,6 +65,7 @@ const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addTenantCommands,
   addOverviewCommands,
   addReachCommands,
+  addInvariantCommands,
   addWhyCommand,
   addFilesCommands,
   addMessageCommands,

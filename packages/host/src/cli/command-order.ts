@@ -9,6 +9,7 @@ const order = [
   "logout",
   "credential",
   "grant",
+  "invariant",
   "namespace",
   "tools",
   "escalation",

@@ -77,6 +77,11 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   listPrincipals: { admin: theirs, reviewer: no, auditor: theirs },
   readReach: { admin: theirs, reviewer: no, auditor: theirs },
   readEverReach: { admin: theirs, reviewer: no, auditor: theirs },
+  // Of every tenant only by admins of all: the rows below are about one.
+  addInvariant: { admin: theirs, reviewer: no, auditor: no },
+  listInvariants: { admin: theirs, reviewer: no, auditor: theirs },
+  removeInvariant: { admin: theirs, reviewer: no, auditor: no },
+  checkInvariants: { admin: theirs, reviewer: no, auditor: theirs },
   listReachers: { admin: theirs, reviewer: no, auditor: theirs },
   previewGrant: { admin: theirs, reviewer: no, auditor: theirs },
   listOfferedTools: { admin: theirs, reviewer: no, auditor: theirs },

@@ -27,6 +27,9 @@ const series = (count: number) =>
   sql`(with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)}) select i from n) as n`;
 const content = JSON.stringify({ ...grant("grant-1"), filling: "x".repeat(200) });
 
+/** A rule for which everything that a principal holds is read. */
+const apart = { id: "rule", separate: { acts: [{ resource: "crm" }, { resource: "payroll" }] } };
+
 const heading = JSON.stringify({
   executionId: "turn-1",
   traceId: "trace-1",
@@ -62,6 +65,8 @@ async function fill({ db, kind }: Database): Promise<void> {
       select 'tenant-1', 'grant-' || i, 'agent:agent-' || i % 500, 'human:user-' || i % 100,
         case when i % 20 = 0 then 'grant-' || (i - 1) end, case when i % 3 = 0 then 'never' else ${at} end, ${content}
       from ${series(10_000)}`,
+    sql`insert into invariants (namespace_id, id, content)
+      select 'tenant-' || (i % 500), 'rule-' || i, ${JSON.stringify(apart)} from ${series(5000)}`,
     sql`insert into uses (namespace_id, grant_id, used) select 'tenant-1', 'grant-' || i, 1 from ${series(60_000)}`,
     sql`insert into contents (namespace_id, owner, digest, content)
       select 'tenant-1', 'human:alice', 'digest-' || i, ${content} from ${series(5000)}`,
@@ -484,6 +489,17 @@ const reads: Row[] = [
     name: "grants by their ids",
     run: ({ grants }) => grants.findAll(tenant, ["grant-1", "grant-2"]),
     plan: ["grants_pkey"],
+  },
+  {
+    name: "the rules about the grants of a tenant",
+    run: ({ invariants }) => invariants.list(tenant),
+    plan: ["invariants_pkey"],
+  },
+  {
+    name: "a new grant, and what decides whether it breaks a rule",
+    run: ({ grants }) => grants.issue(grant("new", { subject: agent, parentId: "grant-1" }), undefined, now),
+    plan: ["grants_by_parent", "grants_by_subject", "grants_pkey", "invariants_pkey"],
+    onPostgres: ["grants_by_holder", "grants_by_parent", "grants_pkey", "invariants_pkey"],
   },
   { name: "the uses of grants", run: ({ usage }) => usage.usedOf(tenant, ["grant-1", "grant-2"]), plan: ["uses_pkey"] },
   {

@@ -15,6 +15,7 @@ import {
   type VerifyingKey,
 } from "../audit/index.ts";
 import { ConfigError, isPostgres, locationOf } from "../shared/index.ts";
+import { violationText } from "../display/index.ts";
 import type { TenantHead } from "../ledger/index.ts";
 import { operatorsTenant } from "../admin-contract/index.ts";
 import { type Database, openDatabase, openDraft, settleRestored, type Settled } from "../storage/index.ts";
@@ -100,11 +101,20 @@ async function prepare(path: string, options: RestoreOptions, signed: { key: Sig
           "after which `audit verify` goes on saying so.",
       );
     const at = new Date().toISOString();
+    await requireUnbroken(stores, options.file, at);
     const made = await makeSafe(database, stores, options.isRevoking, at);
     return { heads, host: database.hostId, at, rows, lostRows: held.lostRows, broken, ...made };
   } finally {
     await database.close();
   }
+}
+
+/** Refuses a backup whose grants break its own rules: something else than this host has written it. */
+async function requireUnbroken({ invariants }: Stores, file: string, at: string): Promise<void> {
+  const { violations } = await invariants.check(undefined, at, { isRefusing: true });
+  if (violations.length === 0) return;
+  const said = violations.map((violation) => `\n  ${violationText(violation)}`);
+  throw new Error(`The grants of ${file} break rules about them. Nothing was restored.${said.join("")}`);
 }
 
 async function readRetired(file: string, key: SigningKey): Promise<VerifyingKey[]> {

@@ -26,9 +26,11 @@ import {
 import { createFileStore, type FileStore } from "../files/index.ts";
 import {
   createGrantStore,
+  createInvariantStore,
   findGrant,
   findGrantEnd,
   type GrantStore,
+  type InvariantStore,
   insertGrant,
   revokeGrant,
 } from "../grants/index.ts";
@@ -57,6 +59,7 @@ export interface Stores {
   /** As `Revisions.attempt`. */
   attempt<T>(act: () => Promise<T>): Promise<T>;
   grants: GrantStore;
+  invariants: InvariantStore;
   usage: HostUsageStore;
   losses: LossStore;
   credentials: CredentialStore;
@@ -178,6 +181,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   return {
     attempt: (act) => revisions.attempt(act),
     grants: createGrantStore(database, cache, revisions, { onRevoked: closing.ofGrants }),
+    invariants: createInvariantStore(database, revisions),
     usage: createUsageStore(database, ledger),
     losses: createLossStore(database, revisions),
     credentials,

@@ -27,4 +27,6 @@ export {
 export { droppedTexts, partiesNote, partiesText } from "./party-text.ts";
 export { comparisonLines, everRequestsText, everText, isOpening, regionText } from "./region-text.ts";
 export { endedText, remainingId, remainingText } from "./remaining-text.ts";
+export { ruleText } from "./rule-text.ts";
+export { violationText } from "./violation-text.ts";
 export { cutText, visibleParts, type VisiblePart, visibleText } from "./visible-text.ts";

@@ -54,8 +54,8 @@ type Found =
   | { kind: "found"; record: EscalationRecord };
 
 export interface AnswerOptions extends ApprovalRules, LastingOptions {
-  /** Stores the grant of an approval in the transaction of the answer, and with which credential that was given. */
-  issueGrant(transaction: Transaction<Schema>, grant: Grant, madeWith: string): Promise<void>;
+  /** Stores the grant of an approval in the transaction of the answer, and when and with which credential that was given. */
+  issueGrant(transaction: Transaction<Schema>, grant: Grant, issuing: { at: string; madeWith: string }): Promise<void>;
   /** Why an answer with a credential does not count in a tenant; undefined when it counts. */
   reviewerProblem(
     db: Reader,
@@ -170,7 +170,7 @@ export function createEscalationAnswers(
       const { grant } = judged;
       const isClosed = judged.record.status !== "pending";
       const record = { ...judged.record, ...(isClosed && { decidedAt: given.at, decidedBy: given.by }) };
-      if (grant !== undefined) await issueGrant(transaction, grant, given.by);
+      if (grant !== undefined) await issueGrant(transaction, grant, { at: given.at, madeWith: given.by });
       await writeRecord(transaction, record);
       await storeAnswer(transaction, record, given.by);
       if (isClosed) await onAnswered?.(transaction, record, grant);

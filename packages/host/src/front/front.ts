@@ -107,10 +107,11 @@ function logError(log: Log, error: unknown, { status, code }: ServiceHttpError, 
   else log.error({ requestId, ...(code === "internal_error" ? bugFacts(error) : errorFacts(error)) }, "request failed");
 }
 
-function refuse({ status, code, message, headers = {} }: ServiceHttpError, record: RequestRecord): Reply | Response {
+function refuse(refusal: ServiceHttpError, record: RequestRecord): Reply | Response {
+  const { status, code, message, headers = {}, details } = refusal;
   // If the refusal has headers that HTTP cannot carry, it is sent without them.
   const carried = Object.entries(headers).every(([name, value]) => isHeader(name, value)) && { headers };
-  return complete(errorReply({ status, code, message, ...carried }, record.requestId), record);
+  return complete(errorReply({ status, code, message, details, ...carried }, record.requestId), record);
 }
 
 function isHeader(name: string, value: string): boolean {

@@ -12,12 +12,16 @@ export interface GrantChange {
 /** What a change does for all requests from an instant on. The grants are those that have not ended by then. */
 export async function compareChange(
   grants: readonly Grant[],
-  { issue = [], revoke = [] }: GrantChange,
+  change: GrantChange,
   at: string,
 ): Promise<GrantComparison & { at: string }> {
+  return { at, ...(await runInSlices(compareGrantsInSteps(grants, afterChange(grants, change), { at }))) };
+}
+
+/** The grants of a tenant after a change. */
+export function afterChange(grants: readonly Grant[], { issue = [], revoke = [] }: GrantChange): readonly Grant[] {
   const revoked = new Set(revoke);
-  const after = [...grants.map((grant) => (revoked.has(grant.id) ? asRevoked(grant) : grant)), ...issue];
-  return { at, ...(await runInSlices(compareGrantsInSteps(grants, after, { at }))) };
+  return [...grants.map((grant) => (revoked.has(grant.id) ? asRevoked(grant) : grant)), ...issue];
 }
 
 /** What the host's own store answers: grants without a version. */

@@ -1,9 +1,11 @@
 import { sql, type Kysely, type Transaction } from "kysely";
 import { parseInstant, principalKey, type Grant } from "turnpike/contracts";
-import type { GrantScope } from "turnpike/kernel";
-import { columnText } from "../shared/index.ts";
+import { type GrantScope, maxDelegationLinks } from "turnpike/kernel";
+import { columnText, mapInSlices } from "../shared/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { endOf, parseForKernel, parseGrant } from "./stored-grant.ts";
+
+type Reader = Pick<Transaction<Schema>, "selectFrom">;
 
 /** How many ids one statement may hold on either database. */
 const idsAtOnce = 1000;
@@ -28,6 +30,18 @@ export async function readHeld(db: Kysely<Schema>, scope: GrantScope, instant: n
     union all select id, content from (select id, content from grants where ${held} and ends_at <= ${at}
       order by ends_at desc limit ${sql.lit(endedAtMost)}) as ended) as held ${inOrder}`.execute(db);
   return rows.map(({ content }) => content);
+}
+
+/** All grants of a tenant that have not ended at an instant, as the kernel sees them. */
+export async function readUnended(db: Kysely<Schema>, namespaceId: string, at: string): Promise<Grant[]> {
+  const rows = await db
+    .selectFrom("grants")
+    .select("content")
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("ends_at", ">", at)
+    .orderBy("id")
+    .execute();
+  return mapInSlices(rows, ({ content }) => parseForKernel(content));
 }
 
 /** Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order. */
@@ -101,6 +115,58 @@ export async function readContents(
     contents.push(...rows.map(({ content }) => content));
   }
   return contents;
+}
+
+/**
+ * The grants that decide whether these break a rule: they, those above and below them, and for rules about two acts, whatever else
+ * their subjects hold. A grant may be below a new one, when the one that had its id was removed.
+ */
+export async function readInvolved(
+  reader: Reader,
+  namespaceId: string,
+  issued: ReadonlySet<string>,
+  { at, withPeers }: { at: string; withPeers: boolean },
+): Promise<Grant[]> {
+  const found = new Map<string, Grant>();
+  const add = (contents: readonly string[]): Grant[] => {
+    const fresh = contents.map(parseForKernel).filter(({ id }) => !found.has(id));
+    for (const grant of fresh) found.set(grant.id, grant);
+    return fresh;
+  };
+  let below = add(await readContents(reader, namespaceId, [...issued]));
+  while (below.length > 0)
+    below = add(
+      await readContents(
+        reader,
+        namespaceId,
+        below.map(({ id }) => id),
+        "parent_id",
+      ),
+    );
+  if (withPeers) {
+    const subjects = new Set([...found.values()].map(({ subject }) => principalKey(subject)));
+    for (const subject of subjects) add(await readHeldBy(reader, namespaceId, subject, at));
+  }
+  let above = [...found.values()];
+  for (let link = 0; link < maxDelegationLinks && above.length > 0; link += 1) {
+    const ids = new Set(
+      above.flatMap(({ parentId }) => (parentId === undefined || found.has(parentId) ? [] : parentId)),
+    );
+    above = add(await readContents(reader, namespaceId, [...ids]));
+  }
+  return [...found.values()];
+}
+
+/** The stored content of what a principal holds and that has not ended. */
+async function readHeldBy(reader: Reader, namespaceId: string, subject: string, at: string): Promise<string[]> {
+  const rows = await reader
+    .selectFrom("grants")
+    .select("content")
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("subject", "=", columnText(subject))
+    .where("ends_at", ">", at)
+    .execute();
+  return rows.map(({ content }) => content);
 }
 
 /** Grants that were derived from one, directly or through others, nearest first. */

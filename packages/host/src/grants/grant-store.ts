@@ -5,7 +5,7 @@ import { columnText, mapInSlices, sha256, withBudget } from "../shared/index.ts"
 import type { ClosedEscalation } from "../admin-contract/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import { findMaker, type MadeGrants, readMade } from "./grant-makers.ts";
-import { findGrant, readContent, readContents, readDescendants, readHeld } from "./grant-reads.ts";
+import { findGrant, readContent, readContents, readDescendants, readHeld, readUnended } from "./grant-reads.ts";
 import {
   type AfterClosing,
   changeGrants,
@@ -39,9 +39,9 @@ export interface GrantStore extends GrantSource<readonly Grant[]> {
   findAllStored(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /**
    * Stores a new grant, and with which credential an operator issued it, if one did. Throws when it does not fit the contract, a
-   * `GrantIdTakenError`, or a `MakerRevokedError`.
+   * `GrantIdTakenError`, a `MakerRevokedError`, or an `InvariantViolatedError`: what it allows from `at` on breaks a rule.
    */
-  issue(grant: Grant, madeWith?: string): Promise<void>;
+  issue(grant: Grant, madeWith?: string, at?: string): Promise<void>;
   /** The credential that a grant was made with, as far as that was recorded. */
   findMaker(namespaceId: string, grantId: string): Promise<string | undefined>;
   /** The grants that were made with a credential and have not ended, as operators see them, among so many behind a place. */
@@ -121,16 +121,7 @@ export function createGrantStore(
     async loadStored(scope) {
       return mapInSlices(await readHeld(reporting, scope, instantOf(scope)), parseGrant);
     },
-    async readUnended(namespaceId, at) {
-      const rows = await reporting
-        .selectFrom("grants")
-        .select("content")
-        .where("namespace_id", "=", columnText(namespaceId))
-        .where("ends_at", ">", at)
-        .orderBy("id")
-        .execute();
-      return mapInSlices(rows, ({ content }) => parseForKernel(content));
-    },
+    readUnended: (namespaceId, at) => readUnended(reporting, namespaceId, at),
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),
     async findStored(namespaceId, grantId) {
@@ -143,7 +134,8 @@ export function createGrantStore(
     async findAllStored(namespaceId, grantIds) {
       return byId(await mapInSlices(await readContents(reporting, namespaceId, grantIds), parseGrant));
     },
-    issue: (grant, madeWith) => revisions.write((transaction) => insertGrant(transaction, grant, madeWith)),
+    issue: (grant, madeWith, at = new Date().toISOString()) =>
+      revisions.write((transaction) => insertGrant(transaction, grant, { at, madeWith })),
     findMaker: (namespaceId, grantId) => findMaker(reporting, namespaceId, grantId),
     listMade: (credentialId, at, page) => readMade(reporting, credentialId, at, page),
     revokeAll: (grants, at, also) =>

@@ -3,6 +3,7 @@ import type { Grant } from "turnpike/contracts";
 import { columnText } from "../shared/index.ts";
 import type { ClosedEscalation } from "../admin-contract/index.ts";
 import type { Revisions, Schema } from "../storage/index.ts";
+import { requireInvariants } from "./check-invariants.ts";
 import { storeMaker } from "./grant-makers.ts";
 import { readContent, readContents } from "./grant-reads.ts";
 import {
@@ -19,12 +20,23 @@ import {
 /** How many rows one statement may hold on either database. */
 const rowsAtOnce = 100;
 
+/** When a grant is issued, and the credential of the operator who issues it. */
+export interface Issuing {
+  at: string;
+  madeWith?: string | undefined;
+}
+
 /**
  * Stores a new grant in a transaction that ends a revision, and with which credential an operator issued it. Throws when it does
- * not fit, a `GrantIdTakenError`, or a `MakerRevokedError`.
+ * not fit, a `GrantIdTakenError`, a `MakerRevokedError`, or an `InvariantViolatedError`.
  */
-export async function insertGrant(transaction: Transaction<Schema>, grant: Grant, madeWith?: string): Promise<void> {
+export async function insertGrant(
+  transaction: Transaction<Schema>,
+  grant: Grant,
+  { at, madeWith }: Issuing,
+): Promise<void> {
   await insertRows(transaction, [rowOf(grant)], madeWith);
+  await requireInvariants(transaction, grant.namespaceId, [grant], at);
 }
 
 async function insertRows(
@@ -81,16 +93,17 @@ export interface GrantChanges {
 /** What is done in a transaction that closes escalations, with those that it closed. */
 export type AfterClosing = (transaction: Transaction<Schema>, closed: readonly ClosedEscalation[]) => Promise<unknown>;
 
-/** Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. */
+/**
+ * Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. Rules are held against the grants as
+ * they are after all of it.
+ */
 export async function changeGrants(
   transaction: Transaction<Schema>,
   namespaceId: string,
   { issue, revoke, at, madeWith }: GrantChanges,
   revision: number,
 ): Promise<void> {
-  const { value } = await transaction.selectFrom("revision").select("value").executeTakeFirstOrThrow();
-  // The transaction itself has made one more of it.
-  if (value !== revision + 1) throw new RevisionPassedError("Something was changed meanwhile.");
+  await requireRevision(transaction, revision);
   for (const rows of chunksOf(issue.map(rowOf), rowsAtOnce)) await insertRows(transaction, rows, madeWith);
   const contents = await readContents(transaction, namespaceId, revoke);
   if (contents.length < revoke.length) throw new Error("A grant to revoke is not there.");
@@ -110,6 +123,14 @@ export async function changeGrants(
       )
       .execute();
   }
+  await requireInvariants(transaction, namespaceId, issue, at);
+}
+
+/** Throws a `RevisionPassedError` when anything was changed between this revision and the transaction, which ends one itself. */
+export async function requireRevision(transaction: Transaction<Schema>, revision: number): Promise<void> {
+  const { value } = await transaction.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+  // The transaction itself has made one more of it.
+  if (value !== revision + 1) throw new RevisionPassedError("Something was changed meanwhile.");
 }
 
 function chunksOf<T>(items: readonly T[], size: number): T[][] {

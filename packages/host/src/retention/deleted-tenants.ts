@@ -43,6 +43,7 @@ export const rowTables = [
   "credentials",
   "grants",
   "grant_makers",
+  "invariants",
   "escalations",
   "escalation_answers",
   "uses",

@@ -37,6 +37,8 @@ export interface Schema {
     ends_at: Generated<string>;
     content: string;
   };
+  /** Rules about the grants of a tenant; of every tenant where `namespace_id` is empty. */
+  invariants: { namespace_id: string; id: string; content: string };
   /** The credential with which an operator issued a grant. It is not a column of grants, because every call reads those. */
   grant_makers: { namespace_id: string; grant_id: string; credential_id: string };
   uses: { namespace_id: string; grant_id: string; used: number };

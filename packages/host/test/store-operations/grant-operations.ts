@@ -1,7 +1,11 @@
+import type { InvariantRecord } from "../../src/admin-contract/index.ts";
 import { grant, neverAborted, now, scope } from "../records.ts";
 import type { Operations } from "./operation.ts";
 
 const past = "2001-01-01T00:00:00.000Z";
+
+const rule = { id: "rule", never: { resource: "crm" } };
+const apart: InvariantRecord = { id: "apart", separate: { acts: [{ resource: "crm" }, { resource: "payroll" }] } };
 
 export const grantOperations: Operations = {
   "grants.issue":
@@ -80,6 +84,31 @@ export const grantOperations: Operations = {
     await grants.issue(grant("ended", { namespaceId: tenant, constraints }));
     const behind = { namespace_id: tenant, id: "" };
     return () => grants.removeEnded(new Date(past), behind, 3);
+  },
+  "grants.issue, with rules": async ({ grants, invariants }, { tenant }) => {
+    await invariants.add({ ...rule, namespaceId: tenant }, past);
+    await invariants.add({ ...apart, namespaceId: tenant }, past);
+    return () => grants.issue(grant("new", { namespaceId: tenant }));
+  },
+  "invariants.list": async ({ invariants }, { tenant }) => {
+    await invariants.add({ ...rule, namespaceId: tenant }, past);
+    return () => invariants.list(tenant);
+  },
+  "invariants.add":
+    ({ invariants }, { tenant }) =>
+    () =>
+      invariants.add({ ...rule, namespaceId: tenant }, past),
+  "invariants.remove": async ({ invariants }, { tenant }) => {
+    await invariants.add({ ...rule, namespaceId: tenant }, past);
+    return () => invariants.remove(tenant, rule.id);
+  },
+  "invariants.check": async ({ invariants }, { tenant }) => {
+    await invariants.add({ ...rule, namespaceId: tenant }, past);
+    return () => invariants.check(tenant, past);
+  },
+  "invariants.preview": async ({ invariants }, { tenant }) => {
+    await invariants.add({ ...rule, namespaceId: tenant }, past);
+    return () => invariants.preview(tenant, { issue: [grant("new", { namespaceId: tenant })] }, past);
   },
   "grants.children":
     ({ grants }, { tenant }) =>

@@ -108,6 +108,7 @@ const rows = [
   { code: "sender_not_allowed", status: 403, families: ["host"] },
   { code: "request_timeout", status: 408, families: ["host"] },
   { code: "payload_too_large", status: 413, families: ["host"] },
+  { code: "invariant_violated", status: 409, families: ["host"] },
   { code: "conflict", status: 409, families: ["host"] },
   { code: "rate_limited", status: 429, families: ["host"] },
   { code: "overloaded", status: 503, families: ["host"] },

@@ -355,6 +355,12 @@ export const errorCodes = {
     meaning: "Another operator was first; read it again before you decide.",
     retry: false,
   },
+  invariant_violated: {
+    families: ["host"],
+    status: 409,
+    meaning: "Grants would break a rule that operators have set; nothing was changed.",
+    retry: false,
+  },
   escalation_unavailable: {
     families: ["turn"],
     meaning: "The escalation to the owner could not be stored, so the owner was not asked.",

@@ -24,6 +24,8 @@ const { error } = requestError;
 testContract("the body of a request-level error", RequestErrorSchema, [
   ...shapeRows(requestError, { required: ["error"] }),
   { name: "with an unknown code", value: { error: { ...error, code: "acme.closed" } } },
-  { name: "with details", value: { error: { ...error, details: {} } }, refusedAt: "/error/details" },
+  { name: "with details", value: { error: { ...error, details: {} } } },
+  { name: "whose details are a list", value: { error: { ...error, details: [] } }, refusedAt: "/error/details" },
+  { name: "with something else", value: { error: { ...error, grants: {} } }, refusedAt: "/error/grants" },
   { name: "without a request id", value: { error: { code: "c", message: "m" } }, refusedAt: "/error/requestId" },
 ]);

@@ -14,7 +14,13 @@ export const ErrorObjectSchema = strictObject({
 export type ErrorObject = z.infer<typeof ErrorObjectSchema>;
 
 export const RequestErrorSchema = strictObject({
-  error: strictObject({ code: z.string(), message: z.string(), requestId: z.string() }),
+  error: strictObject({
+    code: z.string(),
+    message: z.string(),
+    requestId: z.string(),
+    /** What only operators are told: the service API has none. */
+    details: JsonObjectSchema.optional(),
+  }),
 });
 
 /** The body of every request-level HTTP error. */

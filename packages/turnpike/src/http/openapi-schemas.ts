@@ -104,7 +104,7 @@ const schemaTexts: Readonly<Record<string, string>> = {
   Purpose: "The declared reason of an act, matched exactly.",
   ReachAnswer: "Everywhere the caller may act, or why that cannot be said.",
   ReachEntry: "One place where the caller may act right now, and how.",
-  RequestError: "The body of every HTTP error. Codes are open-ended.",
+  RequestError: "The body of every HTTP error. Codes are open-ended. Only operators are told details.",
   ResourceOperationRequest: "One act on one resource, to be carried out. The context is never the caller's to bring.",
   ResourceRef: "A place; without an owner it is that of the owner the caller acts for.",
   ResourceResult: "What became of a resource operation.",

@@ -62,10 +62,17 @@ function write(tool: ToolDescriptor): string {
  * console.log(body); // {"error":{"code":"not_found","message":"No such note.","requestId":"request-1"}}
  */
 export function errorReply(
-  { status, code, message, headers }: Pick<ServiceHttpError, "status" | "code" | "message"> & Partial<ServiceHttpError>,
+  {
+    status,
+    code,
+    message,
+    headers,
+    details,
+  }: Pick<ServiceHttpError, "status" | "code" | "message"> & Partial<ServiceHttpError>,
   requestId: string,
 ): Reply {
-  return { status, headers: { ...headers, ...json }, body: JSON.stringify({ error: { code, message, requestId } }) };
+  const error = { code, message, requestId, ...(details && { details }) };
+  return { status, headers: { ...headers, ...json }, body: JSON.stringify({ error }) };
 }
 
 /**

@@ -1,6 +1,10 @@
+import type { JsonObject } from "../contracts/index.ts";
+
 /** The options of a `ServiceHttpError`. */
 export interface ServiceHttpErrorOptions {
   cause?: unknown;
+  /** For programs: what the message says in words. */
+  details?: JsonObject;
   /** Headers for the response, such as `www-authenticate` or `retry-after`. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -11,12 +15,14 @@ export class ServiceHttpError extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly details: JsonObject | undefined;
 
   constructor(status: number, code: string, message: string, options: ServiceHttpErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.status = status;
     this.code = code;
     this.headers = lowerCased(options.headers);
+    this.details = options.details;
   }
 }
 

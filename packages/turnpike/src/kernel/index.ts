@@ -21,6 +21,17 @@ export type { Refusal } from "./refusal.ts";
 export { compareGrants, compareGrantsInSteps, type ComparisonOptions } from "./regions/compare-grants.ts";
 export { everReachInSteps, type EverQuestion, type EverReach, type EverRegion } from "./regions/ever-reach.ts";
 export { grantSpans, type GrantSpan } from "./regions/holding.ts";
+export { findViolationsInSteps, type ViolationOptions } from "./regions/find-violations.ts";
+export type {
+  Counterexample,
+  Invariant,
+  NeverRule,
+  OnlyRule,
+  RuledActs,
+  SeparateRule,
+  Violation,
+  Violations,
+} from "./regions/invariant.ts";
 export type { Among, ChangedRegion, GrantComparison, Place, Region, Terms } from "./regions/region.ts";
 export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";

@@ -40,7 +40,7 @@ export const escalationRoutes = {
     path: "/admin/v1/escalations/approve",
     roles: reviewers,
     about: "tenant",
-    errors: ["not_found", "conflict", ...changeErrors],
+    errors: ["not_found", "conflict", "invariant_violated", ...changeErrors],
     summary:
       "Approves an escalation: issues exactly the authority that it requests, for its one purpose and until it expires; or " +
       "permits the one act that it is about, once.",

@@ -24,7 +24,7 @@ export const grantRoutes = {
     path: "/admin/v1/grants",
     roles: admins,
     about: "tenant",
-    errors: ["conflict", ...changeErrors],
+    errors: ["conflict", "invariant_violated", ...changeErrors],
     status: 201,
     summary: "Issues a grant.",
     request: GrantSchema,
@@ -35,7 +35,7 @@ export const grantRoutes = {
     path: "/admin/v1/grants/derive",
     roles: admins,
     about: "tenant",
-    errors: ["not_found", "conflict", ...changeErrors],
+    errors: ["not_found", "conflict", "invariant_violated", ...changeErrors],
     status: 201,
     summary: "Issues a grant that is no wider than the one it is derived from.",
     request: z.strictObject({ ...tenant, ...deriveInput }),
@@ -81,7 +81,7 @@ export const grantRoutes = {
     roles: admins,
     about: "tenant",
     isReport: ["dryRun"],
-    errors: ["conflict", ...changeErrors],
+    errors: ["conflict", "invariant_violated", ...changeErrors],
     summary:
       "Issues and revokes several grants of a tenant, all of them or none. With `dryRun` it changes nothing, and says whether " +
       "that could be done and what it would take with it.",

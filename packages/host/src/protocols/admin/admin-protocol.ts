@@ -30,6 +30,7 @@ import { overviewOperations } from "./overview-operations.ts";
 import { createSessionRoute, sessionOperations } from "./session-operations.ts";
 import { searchOperations } from "./search-operations.ts";
 import { everOperations } from "./ever-operations.ts";
+import { invariantOperations } from "./invariant-operations.ts";
 import { reachOperations } from "./reach-operations.ts";
 import { previewOperations } from "./preview-operations.ts";
 import { requireLivingTenant, requireTenantOfAgents, tenantOperations } from "./tenant-operations.ts";
@@ -62,6 +63,7 @@ export function adminProtocol(
     ...overviewOperations(services),
     ...reachOperations(services),
     ...everOperations(services),
+    ...invariantOperations(services),
     ...searchOperations(services),
     ...previewOperations(services),
     ...trialOperations(services),

@@ -13,7 +13,7 @@ import type {
 import type { ReportScheduler } from "../../shared/index.ts";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
-import type { GrantStore } from "../../grants/index.ts";
+import type { GrantStore, InvariantStore } from "../../grants/index.ts";
 import type { HostUsageStore, LossStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
 import type { Deliveries } from "../../webhooks/index.ts";
@@ -37,6 +37,7 @@ export interface AdminStores {
   deliveries: Deliveries;
   escalations: EscalationStore;
   grants: GrantStore;
+  invariants: InvariantStore;
   principals: PrincipalStore;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;

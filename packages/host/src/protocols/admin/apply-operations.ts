@@ -5,7 +5,7 @@ import type { AdminInput, ClosedEscalation } from "../../admin-contract/index.ts
 import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { checkGrants } from "./check-grants.ts";
 import { recordClosed } from "./escalation-operations.ts";
-import { idTaken, issueRefusal, requireChain, requireOwnId } from "./grant-rules.ts";
+import { idTaken, issueRefusal, requireChain, requireUnbroken, requireOwnId } from "./grant-rules.ts";
 import { previewDecisions, previewRegions } from "./preview-operations.ts";
 
 type Input = AdminInput<"applyGrants">;
@@ -49,6 +49,7 @@ export function applyOperations(services: AdminServices): AdminOperations<"apply
       const named = await descendantsOf(services, namespaceId, revoked);
       const answer = { issued: issue.map(({ id }) => id), revoked: [...revoke], ...named };
       if (dryRun) {
+        await requireUnbroken(services, namespaceId, { issue, revoke });
         const preview =
           input.preview === true ? await previewDecisions(services, namespaceId, { issue, revoke }) : undefined;
         const isChange = issue.length + revoke.length > 0;

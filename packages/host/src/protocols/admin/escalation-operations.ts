@@ -2,9 +2,10 @@ import { principalKey } from "turnpike/contracts";
 import type { Operator } from "../../access/index.ts";
 import type { Answer, Answered, Withdrawn } from "../../escalations/index.ts";
 import { closedText } from "../../display/index.ts";
-import { GrantIdTakenError } from "../../grants/index.ts";
+import { GrantIdTakenError, InvariantViolatedError } from "../../grants/index.ts";
 import type { AdminInput, ClosedEscalation, EscalationRecord } from "../../admin-contract/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
+import { invariantViolated } from "./grant-rules.ts";
 import {
   conflict,
   forbidden,
@@ -76,7 +77,7 @@ export function escalationOperations(services: AdminServices): AdminOperations<E
       const terms = { expiresAt, maxUses };
       const expected = done(await escalations.previewApproval(answer, terms));
       return operator.change(changeOf("escalation.approve", expected), async () => {
-        const { record: escalation, grant } = done(await escalations.approve(answer, terms).catch(refuseTakenId));
+        const { record: escalation, grant } = done(await escalations.approve(answer, terms).catch(refuseGrant));
         if (escalation.status !== "pending") wakeTurns();
         return { escalation, ...(grant && { grant }) };
       });
@@ -103,8 +104,9 @@ export function escalationOperations(services: AdminServices): AdminOperations<E
   };
 }
 
-function refuseTakenId(error: unknown): never {
+function refuseGrant(error: unknown): never {
   if (error instanceof GrantIdTakenError) throw conflict("A grant with the id of this approval exists already.");
+  if (error instanceof InvariantViolatedError) throw invariantViolated(error.found);
   throw error;
 }
 

@@ -17,7 +17,7 @@ export function grantOperations(
   const { grants } = stores;
   const issue = async (grant: Grant, { id }: AdmittedOperator): Promise<Grant> => {
     try {
-      await grants.issue(grant, id);
+      await grants.issue(grant, id, clock().toISOString());
       return grant;
     } catch (error) {
       throw issueRefusal(error);

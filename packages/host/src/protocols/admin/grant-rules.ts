@@ -1,10 +1,11 @@
-import type { ServiceHttpError } from "turnpike/http";
-import type { Grant } from "turnpike/contracts";
-import { deriveGrant } from "turnpike/kernel";
+import { ServiceHttpError } from "turnpike/http";
+import type { Grant, JsonObject } from "turnpike/contracts";
+import { deriveGrant, type Violations } from "turnpike/kernel";
 import type { AdminInput } from "../../admin-contract/index.ts";
+import { violationText } from "../../display/index.ts";
 import { permitPrefix } from "../../ledger/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { GrantIdTakenError, MakerRevokedError } from "../../grants/index.ts";
+import { type GrantChange, GrantIdTakenError, InvariantViolatedError, MakerRevokedError } from "../../grants/index.ts";
 import {
   conflict,
   forbidden,
@@ -63,8 +64,31 @@ export function idTaken(place = ""): ServiceHttpError {
 /** The refusal for a grant that could not be issued. Any other error is returned as it is. */
 export function issueRefusal(error: unknown, place = ""): unknown {
   if (error instanceof GrantIdTakenError) return idTaken(place);
+  if (error instanceof InvariantViolatedError) return invariantViolated(error.found);
   if (error instanceof MakerRevokedError) return forbidden("Your credential was revoked before this was done.");
   return error;
+}
+
+/** How many violations a refusal says in words. */
+const maxSaid = 3;
+
+/** 409: grants would break rules. */
+export function invariantViolated(found: Violations): ServiceHttpError {
+  const said = found.violations.slice(0, maxSaid).map((violation) => violationText(violation));
+  const others = found.violations.length > maxSaid ? " There is more than this." : "";
+  const message = `Nothing was changed, because a rule about grants would be broken. ${said.join(". ")}.${others}`;
+  // A violation is JSON: texts, and lists and objects of them.
+  return new ServiceHttpError(409, "invariant_violated", message, { details: { ...found } as unknown as JsonObject });
+}
+
+/** Refuses a change that would break rules, before it is made. */
+export async function requireUnbroken(
+  { stores, clock }: Pick<AdminServices, "stores" | "clock">,
+  namespaceId: string,
+  change: GrantChange,
+): Promise<void> {
+  const found = await stores.invariants.preview(namespaceId, change, clock().toISOString());
+  if (found.violations.length > 0) throw invariantViolated(found);
 }
 
 /** 409: there is nothing left to revoke. */

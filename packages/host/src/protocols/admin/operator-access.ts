@@ -17,6 +17,7 @@ export function inputWithin({ about }: RouteAccess, { tenant }: Operator, input:
   if (tenant === undefined || about === "nothing" || about === "credential") return input;
   const { namespaceId } = input as { namespaceId?: string };
   if (about === "tenants" && namespaceId === undefined) return { ...(input as object), namespaceId: tenant };
+  if (namespaceId === undefined) throw forbidden("This is for operators of all tenants. Name your tenant.");
   if (namespaceId !== tenant) throw forbidden("You are an operator of another tenant.");
   return input;
 }

@@ -4,7 +4,7 @@ import type { Kernel } from "turnpike/kernel";
 import { deepFreeze, mapInSlices } from "../../shared/index.ts";
 import { compareChange, readOnce, withChange, type GrantChange } from "../../grants/index.ts";
 import type { AdminInput, AdminOutput } from "../../admin-contract/index.ts";
-import { deriveChild, idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { deriveChild, idTaken, nameDescendants, requireUnbroken, requireUsable, revokedBefore } from "./grant-rules.ts";
 import { invalid, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { readRecentActs, type RecentAct } from "./recent-acts.ts";
 import { requireNotBeingDeleted } from "./tenant-operations.ts";
@@ -34,6 +34,7 @@ export function previewOperations(
     await requireNotBeingDeleted(services, draft.namespaceId);
     await requireUsable(services, draft);
     if ((await stores.grants.findStored(draft.namespaceId, draft.id)) !== undefined) throw idTaken();
+    await requireUnbroken(services, draft.namespaceId, { issue: [draft] });
   };
   const issueOf = async (grant: Grant): Promise<Outlook> => {
     const problem = await problemOf(requireIssuable(grant));

@@ -19,6 +19,7 @@ const path = "/admin/v1/tenants/delete";
 async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   const mine = { namespaceId, owner: alice };
   await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }), "credential-1");
+  await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, envelope.createdAt);
   await stores.usage.consume(namespaceId, "one", 3);
   await stores.settings.applyUpdate(context({ namespaceId }), { enable: ["files"] }, neverAborted);
   await askIn(stores, namespaceId);

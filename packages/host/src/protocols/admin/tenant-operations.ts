@@ -1,5 +1,5 @@
 import type { ServiceHttpError } from "turnpike/http";
-import { operatorsTenant, type AdminInput, type AdminRouteName } from "../../admin-contract/index.ts";
+import { operatorsTenant, type AdminRouteName } from "../../admin-contract/index.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Deleting tenants. */
@@ -26,7 +26,12 @@ export function tenantOperations(services: AdminServices): AdminOperations<"dele
 /** The routes that create a tenant. */
 const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "createGrant", "applyGrants"]);
 /** The routes that change something in an existing tenant. */
-const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNamespaces", "approveEscalation"]);
+const changing: ReadonlySet<AdminRouteName> = new Set([
+  "deriveGrant",
+  "changeNamespaces",
+  "approveEscalation",
+  "addInvariant",
+]);
 
 /** Agents cannot act in the operators' own tenant, so nothing can be granted there. What exists there can be revoked. */
 export function requireTenantOfAgents(name: AdminRouteName, input: unknown): void {
@@ -44,7 +49,9 @@ export async function requireLivingTenant(
   input: unknown,
 ): Promise<void> {
   if (!beginning.has(name) && !changing.has(name)) return;
-  const { namespaceId, dryRun } = input as AdminInput<"createGrant"> & { dryRun?: boolean };
+  const { namespaceId, dryRun } = input as { namespaceId?: string; dryRun?: boolean };
+  // What is about every tenant.
+  if (namespaceId === undefined) return;
   if (dryRun === true) return requireNotBeingDeleted({ stores }, namespaceId);
   const isThere = beginning.has(name)
     ? await stores.tenants.reopen(namespaceId)

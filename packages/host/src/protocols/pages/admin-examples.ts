@@ -89,6 +89,12 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listPrincipals: { query: { namespaceId } },
   readReach: { query: { namespaceId, actor: "agent:assistant", purpose: "demo" } },
   readEverReach: { body: { namespaceId, actor: { kind: "agent", agentId: "assistant" } } },
+  addInvariant: {
+    body: { id: "no-agents-in-payroll", namespaceId, never: { subject: "agent:*", resource: "payroll" } },
+  },
+  listInvariants: { query: { namespaceId } },
+  checkInvariants: { body: { namespaceId } },
+  removeInvariant: { body: { namespaceId, id: "no-agents-in-payroll" } },
   listReachers: { query: { namespaceId, resource: "files/notes/todo.md" } },
   listOfferedTools: { query: { namespaceId, credentialId } },
   tryTool: { body: { namespaceId, credentialId, tool: "files.read", arguments: { path: "notes/todo.md" } } },

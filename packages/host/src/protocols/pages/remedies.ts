@@ -22,6 +22,8 @@ export const remedies: Readonly<Record<Exclude<keyof typeof errorCodes, "allowed
   purpose_not_allowed: "Send a purpose of the credential in `x-purpose`, or none for its first one.",
   sender_not_allowed: "Send the message of a sender that the credential names, or use another credential.",
   conflict: "Read it again: it was changed by another request. Then decide whether your change is still wanted.",
+  invariant_violated:
+    "The message names the rule and a request that breaks it: change the grant, or have an admin remove the rule.",
 
   // Acts
   outcome_conflict: "What was reported first stays. Read the act to see it.",

@@ -42,6 +42,7 @@ const frozen = {
     "0031-schema-epoch 2bf7a27ecf724980",
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
+    "0034-invariants e259a2e5d96a0322",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -77,6 +78,7 @@ const frozen = {
     "0031-schema-epoch 61763af0614637e5",
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
+    "0034-invariants e259a2e5d96a0322",
   ],
 };
 

@@ -463,5 +463,14 @@ export const postgresMigrations: readonly Migration[] = [
       "create index acts_outcomes on acts (completed_at) where outcome is not null",
     ],
   },
+  {
+    name: "0034-invariants",
+    // A host of the version before would issue grants that break rules.
+    allowsPrevious: false,
+    // Rules about the grants of a tenant; with an empty `namespace_id`, which no tenant has, about those of every tenant.
+    statements: [
+      "create table invariants (namespace_id text not null, id text not null, content text not null, primary key (namespace_id, id))",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

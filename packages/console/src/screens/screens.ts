@@ -31,7 +31,7 @@ export const screens: readonly Screen[] = [
     name: "grants",
     title: "Grants",
     needs: "listGrants",
-    below: ["", "issue", "who", "reach", "*", "*/derive", "*/revoke"],
+    below: ["", "issue", "who", "reach", "ever", "rules", "*", "*/derive", "*/revoke"],
     View: GrantsScreen,
   },
   { name: "why", title: "Why", needs: "explain", below: ["", "what-if", "what-if/revoke"], View: WhyScreen },

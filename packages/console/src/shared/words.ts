@@ -16,6 +16,8 @@ export {
   principalText,
   requestText,
   resourceText,
+  ruleText,
+  violationText,
   visibleText,
 } from "turnpike-host/display";
 

@@ -45,6 +45,7 @@ const addresses: readonly (readonly [address: string, shown: string])[] = [
   ["acme/grants/issue", "grants"],
   ["acme/grants/who", "grants"],
   ["acme/grants/reach", "grants"],
+  ["acme/grants/rules", "grants"],
   ["acme/grants/who/derive", "unknown"],
   ["acme/grants/g/revoke/more", "unknown"],
   ["acme/why", "why"],

@@ -7,7 +7,8 @@ import { cases } from "../../tests/trust/suite.ts";
 import { decideBySchema, openExport } from "./cedar.js";
 
 // 100,000 requests with `TEST_SIZE=large`.
-test("Cedar decides by an export as the kernel does, and validates each one", async () => {
+const timeout = timesOf(300_000, 3_600_000);
+test("Cedar decides by an export as the kernel does, and validates each one", { timeout }, async () => {
   const { counts, findings } = await cedarExport.run(cases(timesOf(60, 2000), seed));
 
   expect(findings).toEqual([]);

@@ -4,7 +4,7 @@ import { type EntityId, literal, partyEntity, placeEntity, principalEntity, quot
 import { schemaOf } from "./cedar-schema.ts";
 
 /** The grants of a tenant in the words of Cedar. */
-export interface CedarExport {
+interface CedarExport {
   /** The text of policies: one for each capability, and comments for those that Cedar cannot decide about. */
   policies: string;
   /** How many policies these are. */

@@ -26,7 +26,7 @@ export interface ViolationOptions {
  * @example
  * import { findViolationsInSteps } from "turnpike/kernel";
  *
- * const rule = { id: "no-agents", never: { subject: "agent:*", resource: "files" } };
+ * const rule = { id: "no-agents", never: { subject: "agent:*", resource: "notes" } };
  * const steps = findViolationsInSteps([grant], [rule], { at: context.now });
  * let step = steps.next();
  * while (step.done !== true) step = steps.next();

@@ -9,6 +9,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const benchmarks = {
   host: "host/host",
   acts: "host/acts",
+  invariants: "host/invariants",
   paths: "paths/paths",
   engines: "engines/engines",
   durable: "durable/durable",

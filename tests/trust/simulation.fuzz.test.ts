@@ -21,6 +21,7 @@ test("whatever storage does and whenever hosts die, the promises hold", async ()
     "hosts cut off": 40,
     "hosts overtaken": 5,
     failovers: 20,
+    upgrades: 20,
     "asked again": 600,
     "audit logs verified": plansOfSlice * episodesPerPlan,
   }))

@@ -13,7 +13,8 @@ export const simulation: Suite = {
   says:
     "Whatever storage does, and whenever hosts die, stand still or are cut off: what was acknowledged is stored, nothing happens twice " +
     "under one id, no use is counted over its limit, what was revoked stays revoked, every effect has its decision before it, audit logs " +
-    "verify, tenants never meet, and turns end or wait. When storage goes back, nothing happens until that is accepted.",
+    "verify, tenants never meet, and turns end or wait. When storage goes back, nothing happens until that is accepted, and " +
+    "a host of the version before has nothing under way any more when a newer one changes the storage.",
   share: 5,
   async run({ seed, isOver }) {
     const premises = await openPremises();

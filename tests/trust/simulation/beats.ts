@@ -6,6 +6,8 @@ interface HostRow {
   beatAt?: number;
   beatsSince?: number;
   hasEnded: boolean;
+  /** Whether it has nothing under way, because its version is too old. */
+  isDrained?: boolean;
 }
 
 /** A connection on which a host shows that it lives, as the server sees it. Its locks last as long as it does. */
@@ -31,13 +33,13 @@ export class Beats {
   }
 
   /** Says for how long the host was silent; null at its first beat. Undefined when it has no row. */
-  beat(id: number): { silentFor: number | null } | undefined {
+  beat(id: number, isDrained = false): { silentFor: number | null } | undefined {
     const row = this.#rows.get(id);
     if (row === undefined) return undefined;
     const now = this.#now();
     const silentFor = row.beatAt === undefined ? null : now - row.beatAt;
     const follows = silentFor !== null && Math.abs(silentFor) < gapSeconds;
-    this.#rows.set(id, { ...row, beatAt: now, beatsSince: follows ? (row.beatsSince ?? now) : now });
+    this.#rows.set(id, { ...row, beatAt: now, beatsSince: follows ? (row.beatsSince ?? now) : now, isDrained });
     return { silentFor };
   }
 
@@ -57,6 +59,11 @@ export class Beats {
     return this.signsOf([...this.#rows.keys()])
       .filter(({ silentFor, hasEnded }) => !hasEnded && silentFor !== null && Math.abs(silentFor) < deadSeconds)
       .map(({ id }) => id);
+  }
+
+  /** Whether a host has said that it has nothing under way any more. */
+  isDrained(id: number): boolean {
+    return this.#rows.get(id)?.isDrained === true;
   }
 
   /** Begins a connection, with the first strand of audit logs that no other one has. */

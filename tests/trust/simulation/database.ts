@@ -3,7 +3,7 @@ import type { Database } from "../../../packages/host/src/storage/database.ts";
 import { createHistory, type History } from "../../../packages/host/src/storage/history/history.ts";
 import type { HostConnection } from "../../../packages/host/src/storage/host-connection.ts";
 import { createHostWatch } from "../../../packages/host/src/storage/living-hosts.ts";
-import { ownEpoch, registerHost } from "../../../packages/host/src/storage/migrate.ts";
+import { registerHost } from "../../../packages/host/src/storage/migrate.ts";
 import { patience } from "../../../packages/host/src/storage/postgres-sessions.ts";
 import { showPresence } from "../../../packages/host/src/storage/presence.ts";
 import { threadDialect, type Threads } from "../../../packages/host/src/storage/sqlite/dialect.ts";
@@ -110,7 +110,7 @@ export class WriteLock {
 /** Opens the storage for one more host. `onCrash` is told when the host is to be gone. */
 export async function openSimulated(
   parts: SharedParts & { lock: WriteLock },
-  owner: Owner,
+  { owner, epoch }: { owner: Owner; epoch: number },
   onCrash: () => void,
 ): Promise<SimulatedDatabase> {
   const { scheduler, storage, random, counts, isShared, lock, owners } = parts;
@@ -272,9 +272,8 @@ export async function openSimulated(
   const readOne = gatherReads(threads.reader);
   hostId = await registerHost(db);
   beats.register(hostId);
-  const lowest = (): number => storage.rows<{ lowest: number }>("select lowest from schema_epoch")[0]?.lowest ?? 0;
   const presence = await showPresence(async () => {
-    connection = await connectHost({ scheduler, beats, link: beating, hostId, lowest });
+    connection = await connectHost({ scheduler, beats, link: beating, hostId, lowest: () => storage.lowestEpoch() });
     if (server !== storage.server) server = undefined;
     await connect();
     return connection;
@@ -307,8 +306,8 @@ export async function openSimulated(
     },
     isAlive: isShared ? watch : (id) => Promise.resolve(id === hostId),
     isPresent: () => !isShared || presence.isPresent(),
-    isTooOld: () => presence.lowestEpoch() > ownEpoch,
-    showDrained: presence.showDrained,
+    isTooOld: () => presence.lowestEpoch() > epoch,
+    showDrained: (isDrained) => presence.showDrained(() => storage.plantInDrained(isDrained())),
     onReturn: presence.onReturn,
     // What is signed of a loss is in files, which are not simulated.
     history: Object.create(history, { onLost: { value() {} } }) as History,

@@ -38,8 +38,8 @@ export async function connectHost({ scheduler, beats, link, hostId, lowest }: En
     else scheduler.add("disconnect", () => beats.disconnect(session), noProcess);
   };
   return {
-    async beat() {
-      const beaten = await askOpen(() => beats.beat(hostId));
+    async beat(isDrained) {
+      const beaten = await askOpen(() => beats.beat(hostId, isDrained));
       return beaten && { ...beaten, lowest: lowest(), isLocked };
     },
     rejoin: () => askOpen(() => beats.register(hostId)),

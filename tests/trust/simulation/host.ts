@@ -50,7 +50,7 @@ export class SimulatedHost {
     parts: SharedParts & { lock: WriteLock; log(facts: object, message: string): void },
     // Both learn by the second argument whether their host is gone: nothing happens in a process that has ended.
     effects: { tools(isGone: () => boolean): ToolHandler[]; runtime(isGone: () => boolean): RuntimePlugin },
-    { skewMs, onCrash }: { skewMs: number; onCrash(): void },
+    { skewMs, epoch, onCrash }: { skewMs: number; epoch: number; onCrash(): void },
   ): Promise<SimulatedHost | undefined> {
     let host: SimulatedHost | undefined;
     let isGone = false;
@@ -59,7 +59,7 @@ export class SimulatedHost {
     const { scheduler } = parts;
     const owner: Owner = {};
     const opening = scheduler.runAs("start", owner, async () => {
-      const { database, cut } = await openSimulated(parts, owner, () => {
+      const { database, cut } = await openSimulated(parts, { owner, epoch }, () => {
         isGone = true;
         host?.crash();
         onCrash();

@@ -27,6 +27,8 @@ export interface Episode {
   faults: Faults;
   /** Whether a standby that lags takes the place of the storage, where hosts share one. Nothing else happens to it then. */
   failsOver: boolean;
+  /** Whether one of the hosts is of the version before, where hosts share a storage, and has to leave. Nothing else happens to it then. */
+  isUpgraded: boolean;
   clients: readonly { tenant: string; actions: readonly Action[] }[];
   operators: readonly { tenant: string; actions: readonly OperatorAction[] }[];
 }
@@ -87,7 +89,7 @@ function episodeOf(random: Random, number: number): Episode {
   const rate = (): number => (random.chance(0.6) ? random.below(most + 1) : 0);
   const tenant = (): string => tenantsOf(number)[random.below(size.tenants)] ?? "";
   const upTo = <T>(count: number, make: () => T): T[] => Array.from({ length: 1 + random.below(count) }, make);
-  return {
+  const world = {
     number,
     faults: {
       refuses: rate(),
@@ -102,8 +104,10 @@ function episodeOf(random: Random, number: number): Episode {
       tenant: tenant(),
       actions: upTo(size.operatorActions, () => operatorActionOf(random)),
     })),
-    failsOver: random.chance(0.05),
   };
+  // Few episodes are about one of these.
+  const fate = random.below(20);
+  return { ...world, failsOver: fate === 0, isUpgraded: fate === 1 };
 }
 
 function actionOf(random: Random): Action {

@@ -13,6 +13,8 @@ export interface PlantedBug {
   plant?(step: Step): Step;
   /** What a host knows of what was acknowledged, in place of what it knows now. */
   plantInHistory?: Partial<WatchedHistory>;
+  /** Whether a host says that it has nothing under way, in place of whether it has. */
+  plantInDrained?(isDrained: boolean): boolean;
   /** What is found of it. */
   finds: RegExp;
 }
@@ -31,9 +33,9 @@ export function planFor({ faults }: PlantedBug, seed: number): Plan {
 }
 
 /** Plants a bug in all hosts until the returned function is called, which says how often it was met. */
-export function plantIn(storage: Storage, { plant, plantInHistory }: PlantedBug): () => number {
+export function plantIn(storage: Storage, { plant, plantInHistory, plantInDrained }: PlantedBug): () => number {
   let met = 0;
-  const before = [storage.plant, storage.plantInHistory] as const;
+  const before = [storage.plant, storage.plantInHistory, storage.plantInDrained] as const;
   storage.plant = (step) => {
     const planted = plant?.(step) ?? step;
     if (planted !== step) met += 1;
@@ -44,8 +46,13 @@ export function plantIn(storage: Storage, { plant, plantInHistory }: PlantedBug)
     met += 1;
     return Object.create(history, Object.getOwnPropertyDescriptors(plantInHistory)) as WatchedHistory;
   };
+  storage.plantInDrained = (isDrained) => {
+    if (plantInDrained === undefined) return isDrained;
+    met += 1;
+    return plantInDrained(isDrained);
+  };
   return () => {
-    [storage.plant, storage.plantInHistory] = before;
+    [storage.plant, storage.plantInHistory, storage.plantInDrained] = before;
     return met;
   };
 }
@@ -154,6 +161,18 @@ export const plantedBugs: readonly PlantedBug[] = [
     faults: noFaults,
     plantInHistory: { isBehind: false },
     finds: /on a storage that went back|happened twice under the id|where it should be database_went_back/,
+  },
+  {
+    name: "a host of the version before says that it has left when it has not",
+    faults: noFaults,
+    plantInDrained: () => true,
+    finds: /wrote to a storage that a newer version has changed/,
+  },
+  {
+    name: "a host of the version before does not hear that it has to leave",
+    faults: noFaults,
+    plant: (step) => replaced(step, [["select lowest from schema_epoch", "select 0 as lowest from schema_epoch"]]),
+    finds: /does not leave a storage/,
   },
   {
     name: "two strands of an audit log are written over each other",

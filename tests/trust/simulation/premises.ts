@@ -6,6 +6,7 @@ import { auditKeyFile } from "../../../packages/host/src/audit/audit-files.ts";
 import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
 import { loadConfig, type Config } from "../../../packages/host/src/compose/config.ts";
 import { openStores } from "../../../packages/host/src/compose/stores.ts";
+import { ownEpoch } from "../../../packages/host/src/storage/migrate.ts";
 import { createMetrics, type Metrics } from "../../../packages/host/src/telemetry/metrics.ts";
 import { noFaults, nothingHappened, openSimulated, WriteLock } from "./database.ts";
 import { populate, type Population } from "./population.ts";
@@ -65,7 +66,7 @@ async function settle(storage: Storage): Promise<Population> {
     };
     storage.reset(() => scheduler.now / 1000);
     const moveIn = async (): Promise<Population> => {
-      const { database } = await openSimulated(parts, {}, () => {});
+      const { database } = await openSimulated(parts, { owner: {}, epoch: ownEpoch }, () => {});
       return populate(openStores(database));
     };
     let isOver = false;

@@ -4,6 +4,7 @@ import { finish } from "./final-checks.ts";
 import type { Premises } from "./premises.ts";
 import { runOperator } from "./operators.ts";
 import type { Episode, Plan } from "./plan.ts";
+import { runUpgrade } from "./upgrade.ts";
 import { World } from "./world.ts";
 
 /** What became of a world. */
@@ -45,6 +46,7 @@ export async function runWorld(plan: Plan, premises: Premises): Promise<WorldOut
 
 async function runEpisode(world: World, episode: Episode): Promise<void> {
   if (episode.failsOver && world.isShared) return runFailover(world, episode);
+  if (episode.isUpgraded && world.isShared) return runUpgrade(world, episode);
   const ledger: Ledger = new Map();
   world.suffer(episode.faults);
   await world.complete("what clients want", () =>

@@ -62,6 +62,7 @@ function smallerEpisodes(episode: Episode): Episode[] {
     .map((fault) => ({ ...episode, faults: { ...faults, [fault]: 0 } }));
   return [
     ...(episode.failsOver ? [{ ...episode, failsOver: false }] : []),
+    ...(episode.isUpgraded ? [{ ...episode, isUpgraded: false }] : []),
     ...without(clients).map((fewer) => ({ ...episode, clients: fewer })),
     ...without(operators).map((fewer) => ({ ...episode, operators: fewer })),
     ...withoutFault,

@@ -41,6 +41,8 @@ export class Storage {
   plant: (step: Step) => Step = (step) => step;
   /** So is what hosts know of what was acknowledged. */
   plantInHistory: (history: WatchedHistory) => WatchedHistory = (history) => history;
+  /** So is whether a host says that it has nothing under way. */
+  plantInDrained: (isDrained: boolean) => boolean = (isDrained) => isDrained;
   readonly #writer: SqliteFile;
   readonly #reader: SqliteFile;
   readonly #statements = { writer: new Map<string, SqliteStatement>(), reader: new Map<string, SqliteStatement>() };
@@ -52,7 +54,7 @@ export class Storage {
     const tables = writer
       .prepare("select name from sqlite_master where type = 'table' and sql not like 'create virtual%'")
       .all() as { name: string }[];
-    const retained = new Set(["kysely_migration", "revision"]);
+    const retained = new Set(["kysely_migration", "revision", "schema_epoch"]);
     this.#tables = tables.map(({ name }) => name).filter((name) => !retained.has(name) && !name.startsWith("words"));
   }
 
@@ -77,6 +79,17 @@ export class Storage {
     this.beats = new Beats(now);
     [this.server, this.#standby] = [1, undefined];
     this.#become(this.#beginning, 0);
+  }
+
+  /** Says from which epoch on versions may serve. */
+  allowFrom(epoch: number): void {
+    this.#run("writer", { sql: "update schema_epoch set lowest = ?", rows: [[epoch]] });
+  }
+
+  /** The lowest epoch whose hosts may serve, as a host reads it. */
+  lowestEpoch(): number {
+    const [found] = this.read([{ sql: "select lowest from schema_epoch", rows: [[]] }]);
+    return Number(found?.rows[0]?.["lowest"] ?? 0);
   }
 
   /** From here on a standby lags behind: it has what is there now, and nothing that comes later. */

@@ -2,17 +2,21 @@ import type { SqlValue, Step } from "../../../packages/host/src/storage/steps.ts
 import type { Storage } from "./storage.ts";
 
 const journals = /^insert into turn_entries/;
+/** What a host asks that begins or ends something for a caller. */
+const callsAndTurns = /^insert into (replay|turns|turn_entries) |^update replay set/;
 /** What a host asks that takes a turn, or ends a claim, of another. */
 const takes = /^update ("turns" set "host_id"|"replay" set "finished_at")/;
 
 /**
- * Watches who writes the journals of turns. INVARIANT: the host that had the turn when its transaction began, and no one else.
+ * Watches who writes the journals of turns, and who writes at all. INVARIANT: the host that had the turn when its transaction began, and no one else.
  * That two hosts write one journal need not be seen in its entries: where both write the same place, one of them fails.
  */
 export class TurnOwners {
   readonly #storage: Storage;
   readonly #violated: (what: string) => void;
   readonly #onTaken: ((by: number) => void)[] = [];
+  /** Hosts of a version for which the storage is not any more. */
+  readonly #excluded = new Set<number>();
   /** What the open transaction has written to journals of others. */
   #strange: string[] = [];
 
@@ -25,9 +29,18 @@ export class TurnOwners {
     this.#onTaken.push(listener);
   }
 
+  /** From here on a host may begin and end nothing: a newer version has changed the storage. */
+  exclude(hostId: number): void {
+    this.#excluded.add(hostId);
+  }
+
   /** Checks what a host is about to run. */
   before(hostId: number, steps: readonly Step[]): void {
     if (steps[0]?.sql === "begin immediate") this.#strange = [];
+    const written =
+      this.#excluded.has(hostId) && steps.find(({ sql, rows }) => rows.length > 0 && callsAndTurns.test(sql));
+    if (written)
+      this.#strange.push(`host ${hostId} wrote to a storage that a newer version has changed: ${written.sql}`);
     for (const { sql, rows } of steps)
       if (journals.test(sql)) for (const turn of new Set(rows.map(([id]) => id))) this.#check(hostId, turn);
   }

@@ -1,4 +1,5 @@
 import { createRandom, type Random } from "../../../packages/turnpike/test/random.ts";
+import { ownEpoch } from "../../../packages/host/src/storage/migrate.ts";
 import { noFaults, nothingHappened, WriteLock, type FaultCounts, type SharedParts } from "./database.ts";
 import { effectTools, plannedRuntime } from "./effects.ts";
 import { GoneError, SimulatedHost, type Answer, type WireCall } from "./host.ts";
@@ -27,6 +28,8 @@ export class World {
   readonly #unstored = new Map<string, number>();
   readonly #opening = new Map<number, Promise<void>>();
   readonly #hosts: (SimulatedHost | undefined)[] = [];
+  /** The epoch of the version that is started at a place. */
+  readonly #epochs = new Map<number, number>();
   readonly #premises: Premises;
   readonly #plan: Plan;
   readonly #parts: SharedParts & { lock: WriteLock; log(facts: object, message: string): void };
@@ -93,6 +96,26 @@ export class World {
   failOver(): void {
     this.model.wentBack(this.storage.failOver());
     this.#parts.lock.clear();
+  }
+
+  /** Says from which epoch on versions may serve, between the transactions of hosts. */
+  async allowFrom(epoch: number): Promise<void> {
+    const mine = {};
+    while (!this.#parts.lock.isFree(mine)) await this.scheduler.wait(1);
+    this.storage.allowFrom(epoch);
+  }
+
+  /** Replaces a host by one of the version of another epoch. */
+  async replace(place: number, epoch: number): Promise<void> {
+    this.#epochs.set(place, epoch);
+    this.#hosts[place]?.crash();
+    this.#hosts[place] = undefined;
+    await this.reopenAll();
+  }
+
+  /** From here on a host may begin and end nothing: a newer version has changed the storage. */
+  exclude({ id }: SimulatedHost): void {
+    this.#parts.owners.exclude(id);
   }
 
   /** Starts hosts again that are gone, and waits until each is seen. */
@@ -175,7 +198,8 @@ export class World {
     };
     const onCrash = (): void => void (this.#hosts[place] = undefined);
     this.#hosts[place] = undefined;
-    const host = await SimulatedHost.open(this.#premises, this.#parts, effects, { skewMs, onCrash });
+    const epoch = this.#epochs.get(place) ?? ownEpoch;
+    const host = await SimulatedHost.open(this.#premises, this.#parts, effects, { skewMs, epoch, onCrash });
     if (host?.isGone === false) this.#hosts[place] = host;
   }
 

@@ -8,6 +8,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 /** In the order in which they are run and shown. */
 const benchmarks = {
   host: "host/host",
+  "two-hosts": "host/two-hosts",
   acts: "host/acts",
   invariants: "host/invariants",
   paths: "paths/paths",

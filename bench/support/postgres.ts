@@ -9,6 +9,8 @@ import pg from "pg";
 export interface Postgres {
   /** The URL of a new, empty database. */
   newDatabase(): Promise<string>;
+  /** The process that all others of the server are started by. */
+  pid(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -20,16 +22,21 @@ export async function startPostgres(): Promise<Postgres> {
   const [message] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
   if (message !== "ready") throw new Error("PostgreSQL did not start.");
   const urlOf = (name: string): string => `postgres://postgres:password@127.0.0.1:${port}/${name}`;
+  const ask = async (text: string): Promise<unknown> => {
+    const client = new pg.Client(urlOf("postgres"));
+    await client.connect();
+    const { rows } = await client.query<{ value?: unknown }>(text);
+    await client.end();
+    return rows[0]?.value;
+  };
   let databases = 0;
   return {
     async newDatabase() {
       databases += 1;
-      const client = new pg.Client(urlOf("postgres"));
-      await client.connect();
-      await client.query(`create database bench${databases}`);
-      await client.end();
+      await ask(`create database bench${databases}`);
       return urlOf(`bench${databases}`);
     },
+    pid: async () => Number.parseInt(String(await ask("select pg_read_file('postmaster.pid') as value")), 10),
     async stop() {
       const stopped = once(child, "exit");
       child.disconnect();

@@ -72,6 +72,11 @@ class WithStandIn(unittest.TestCase):
         self.sleep = patch.start()
         self.addCleanup(patch.stop)
 
+    def at(self, *times):
+        """What the clock of the client says, one time after the other."""
+        clock = mock.Mock(sleep=self.sleep, monotonic=mock.Mock(side_effect=times))
+        return mock.patch.object(turnpike, "time", clock)
+
 
 class Run(WithStandIn):
     def test_an_allowed_effect_happens_and_is_reported(self):
@@ -86,6 +91,24 @@ class Run(WithStandIn):
         self.assertEqual((sent["x-trace-id"], sent["prefer"]), ("run%201", "wait=30"))
         self.assertEqual(reported, "/v1/acts/call%2F1/outcome")
         self.assertEqual(outcome, {"version": 1, "traceId": "run 1", "status": "succeeded", "output": {"sent": 1}})
+
+    def test_a_person_is_waited_for_in_requests_of_a_minute(self):
+        waiting = {"status": "waiting", "id": "x"}
+        gate = self.open(waiting, waiting, waiting, ALLOWED)
+        # The second request is held for its whole minute, the third is answered early.
+        with self.at(0, 0, 0, 0, 1, 61, 61, 61, 62, 62, 62):
+            self.assertEqual(gate.gate.run(ACT, lambda: "done", wait=100), "done")
+        held = [dict((name.lower(), value) for name, value in headers.items()).get("prefer") for _, _, headers in gate.sent]
+        self.assertEqual(held, ["wait=60", "wait=60", "wait=39", "wait=38", None])
+        self.assertEqual(self.sleep.call_count, 2)
+
+    def test_a_person_is_waited_for_no_longer_than_was_said(self):
+        waiting = {"status": "waiting", "id": "x"}
+        gate = self.open(waiting, ALLOWED)
+        with self.at(0, 0, 30):
+            with self.assertRaises(ActDenied):
+                gate.gate.run(ACT, mock.Mock(), wait=30)
+        self.assertEqual(len(gate.sent), 1)
 
     def test_what_does_not_allow_runs_nothing(self):
         denied = {"status": "denied", "id": "x", "error": {"code": "no_matching_grant", "message": "No grant."}}
@@ -234,6 +257,31 @@ class RunAsync(WithStandIn):
         gate = self.open(ALLOWED)
         asyncio.run(cancelled(gate.gate))
         self.assertEqual(gate.outcomes[0]["error"]["code"], "cancelled")
+
+    def test_a_caller_who_cancelled_does_not_ask_again(self):
+        held, answered = threading.Event(), threading.Event()
+        asked = []
+
+        def post(path, body, wait):
+            asked.append(wait)
+            held.wait()
+            answered.set()
+            return {"status": "waiting", "id": "x"}
+
+        async def cancelled(gate):
+            task = asyncio.create_task(gate.run_async(ACT, mock.AsyncMock(), wait=600))
+            await asyncio.sleep(0)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            held.set()
+            await asyncio.to_thread(answered.wait)
+
+        gate = self.open().gate
+        with mock.patch.object(gate, "_post", post):
+            # Its end waits for the thread.
+            asyncio.run(cancelled(gate))
+        self.assertEqual(asked, [60])
 
     def test_what_was_allowed_to_a_caller_who_cancelled_is_given_back(self):
         held, reported = threading.Event(), threading.Event()

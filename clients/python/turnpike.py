@@ -15,6 +15,7 @@ import functools
 import inspect
 import json
 import logging
+import math
 import random
 import re
 import threading
@@ -36,6 +37,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _log = logging.getLogger("turnpike")
 _MAX_REPORTS = 6
+_MAX_HELD_SECONDS = 60
 
 
 class GateError(Exception):
@@ -152,10 +154,13 @@ class Gate:
         return output
 
     async def _claim(self, request: Dict[str, Any], wait: int) -> Dict[str, Any]:
-        begun = asyncio.ensure_future(asyncio.to_thread(self._begin, request, wait))
+        is_cancelled = threading.Event()
+        begin = functools.partial(self._begin, request, wait, lambda: not is_cancelled.is_set())
+        begun = asyncio.ensure_future(asyncio.to_thread(begin))
         try:
             return await asyncio.shield(begun)
         except asyncio.CancelledError:
+            is_cancelled.set()
             begun.add_done_callback(functools.partial(self._give_back, request))
             raise
 
@@ -165,9 +170,26 @@ class Gate:
         error = {"code": "cancelled", "message": "The caller cancelled before it began.", "nothingHappened": True}
         threading.Thread(target=self._report, args=(request, {"status": "failed", "error": error})).start()
 
-    def _begin(self, request: Dict[str, Any], wait: int) -> Dict[str, Any]:
+    def _begin(
+        self, request: Dict[str, Any], wait: int, is_wanted: Callable[[], bool] = lambda: True
+    ) -> Dict[str, Any]:
+        """Asks again while a person may still answer, because the gate holds a request for a minute at most."""
+        until = time.monotonic() + wait
+        early = 0
+        while True:
+            asked_at = time.monotonic()
+            held = min(max(math.ceil(until - asked_at), 0), _MAX_HELD_SECONDS)
+            state = self._begin_once(request, held)
+            if state["status"] != "waiting" or time.monotonic() >= until or not is_wanted():
+                return state
+            # A gate that holds as many requests as it may, or is about to end, answers at once.
+            if time.monotonic() < asked_at + held:
+                time.sleep(_pause_after(early))
+                early += 1
+
+    def _begin_once(self, request: Dict[str, Any], held: int) -> Dict[str, Any]:
         try:
-            state = self._post("/v1/acts", request, wait)
+            state = self._post("/v1/acts", request, held)
         except GateError as error:
             if error.code in ("replay_pending", "replay_interrupted"):
                 raise ActInterrupted(request["id"], error.code) from error
@@ -197,7 +219,7 @@ class Gate:
                 elif error.status not in (0, 429) and error.status < 500:
                     break
                 elif failures + 1 < _MAX_REPORTS:
-                    time.sleep(min(0.25 * 2**failures, 15) * random.uniform(0.5, 1))
+                    time.sleep(_pause_after(failures))
         _log.error("The gate was not told what became of the act %s, and will call it interrupted.", request["id"])
 
     def _post(self, path: str, body: Mapping[str, Any], wait: int) -> Dict[str, Any]:
@@ -330,6 +352,11 @@ class _Need:
         if not values or not all(type(one) in (str, int) and one != "" for one in values):
             raise ValueError(f"{name}: expected a text, a whole number, or a list of them, because {self._tool} needs it")
         return [_segment(str(one)) for one in values]
+
+
+def _pause_after(failures: int) -> float:
+    """Half of it is left to chance, so that many who lost one gate do not come back at once."""
+    return min(0.25 * 2**failures, 15) * random.uniform(0.5, 1)
 
 
 def _segment(text: str) -> str:

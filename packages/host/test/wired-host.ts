@@ -20,14 +20,24 @@ export interface WiredHostParts {
   servers?: Readonly<Record<string, unknown>>;
   /** What the host's clock says; the time of the machine unless given. */
   clock?: () => Date;
+  /** Settings of the configuration by their dotted keys. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** A whole host without a socket. Nothing runs in its background. */
 export interface WiredTestHost {
   stores: Stores;
   /** What it answers to a request of the bearer of a token. */
-  post(token: string, path: string, body: object): Promise<WiredAnswer>;
+  post(token: string, path: string, body: object, more?: WiredRequest): Promise<WiredAnswer>;
   get(token: string, path: string): Promise<WiredAnswer>;
+  /** Closes the host before the test ends. */
+  close(): Promise<void>;
+}
+
+interface WiredRequest {
+  headers?: Readonly<Record<string, string>>;
+  /** Fires when the caller hangs up. */
+  signal?: AbortSignal;
 }
 
 interface WiredAnswer {
@@ -38,7 +48,7 @@ interface WiredAnswer {
 
 /** Wires a host on a database, for the time of a test. */
 export async function openWiredHost(database: Database, parts: WiredHostParts): Promise<WiredTestHost> {
-  const { runtime, tools = [], servers = {}, clock } = parts;
+  const { runtime, tools = [], servers = {}, clock, settings } = parts;
   const folder = temporaryFolder();
   const config = await loadConfig({
     env: {},
@@ -48,6 +58,7 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
       "audit.checkpointFile": join(folder, "checkpoints.jsonl"),
       "retention.auditFolder": join(folder, "exports"),
       "admin.tokenFile": "false",
+      ...settings,
     },
   });
   const log = createLog({ level: "silent" });
@@ -61,20 +72,23 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
     consoleUrl: () => "https://host.test/console",
   };
   const host = await wireHost(config, { log, runtime, tools, ...(clock && { clock }) }, made);
-  onTestFinished(() => host.close(() => Promise.resolve()));
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= host.close(() => Promise.resolve()));
+  onTestFinished(close);
   const send = asFetch(host.front);
   const request = async (token: string, path: string, init: RequestInit, traceId = "trace-1"): Promise<WiredAnswer> => {
-    const headers = { authorization: `Bearer ${token}`, "x-trace-id": traceId };
+    const headers = { ...init.headers, authorization: `Bearer ${token}`, "x-trace-id": traceId };
     const response = await send(new Request(`http://host${path}`, { ...init, headers }));
     return { ...pick(response), body: (await response.json()) as Record<string, unknown> };
   };
   return {
     stores: host.stores,
-    post: (token, path, body) =>
+    close,
+    post: (token, path, body, { headers, signal } = {}) =>
       request(
         token,
         path,
-        { method: "POST", body: JSON.stringify(body) },
+        { method: "POST", body: JSON.stringify(body), ...(headers && { headers }), ...(signal && { signal }) },
         (body as { traceId?: string }).traceId ?? "trace-1",
       ),
     get: (token, path) => request(token, path, { method: "GET" }),

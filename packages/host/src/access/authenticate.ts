@@ -46,6 +46,12 @@ export async function authenticate(
   throw unauthenticated(`Send ${expected}: authorization: Bearer <token>.`);
 }
 
+/** Throws 401 when the sender of a request that took long is no longer admitted. */
+export async function requireAdmitted(caller: Caller | undefined, now: Date): Promise<void> {
+  if (caller !== undefined && (await orUnavailable(caller.isStillAdmitted(now)))) return;
+  throw unauthenticated("The credential of this request has expired or was revoked meanwhile.");
+}
+
 /** 401: what was sent identifies no caller. */
 export function unauthenticated(message: string): ServiceHttpError {
   const headers = { "www-authenticate": 'Bearer realm="turnpike"' };

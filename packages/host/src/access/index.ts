@@ -1,7 +1,7 @@
 export { createAccessGuard, type HostAccessGuard } from "./access-guard.ts";
 export { admissionErrors } from "./admission-errors.ts";
 export { ensureAdminToken, type OperatorToken } from "./admin-token.ts";
-export type { AuthenticationPorts } from "./authenticate.ts";
+export { type AuthenticationPorts, requireAdmitted } from "./authenticate.ts";
 export { beginSession, consoleLink, createCode, createCodeFor, endSession } from "./begin-session.ts";
 export { type ClientCertificate, describeCertificate } from "./client-certificate.ts";
 export { findCredentialEnd } from "./credential-end.ts";

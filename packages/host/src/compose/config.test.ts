@@ -26,6 +26,7 @@ test("with nothing said, everything has the value that is written down", () => {
       burst: 100,
       concurrentTurns: 64,
       callerStreams: 100,
+      held: 5000,
       eventStreams: 100,
       openEscalations: 100,
       openTurns: 1_000,

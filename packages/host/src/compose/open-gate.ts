@@ -78,10 +78,10 @@ function portOf(host: Pick<WiredHost, "stores" | "service">, who: string): GateP
     }
   };
   return {
-    begin: (request, { signal }) =>
+    begin: (request, { signal, waitSeconds }) =>
       serve(request.traceId, signal, async (context, call) => {
         const read = readInput(ActRequestSchema, request);
-        return required(api.beginAct)(acceptContext(context, "required"), read, call);
+        return required(api.beginAct)(acceptContext(context, "required"), read, { ...call, waitSeconds });
       }),
     finish: (id, outcome) =>
       serve(outcome.traceId ?? randomUUID(), undefined, async (context, call) =>

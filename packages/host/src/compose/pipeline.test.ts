@@ -44,6 +44,7 @@ const rowsOf = (layers: readonly Layer[]): string[] => layers.map(({ name, wraps
 test("the layers around operations are these, in this order", () => {
   const { requests, runs } = layersOf();
   expect(rowsOf(requests)).toEqual([
+    "hold calls that wait for a person: beginAct",
     "refuse what is new when too old: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
     "say which servers are away: listTools",
     "refuse on a database that went back: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
@@ -115,6 +116,7 @@ test("what wraps an api or a port is called by the pipeline alone", () => {
       "countDecisions",
       "countOutcomes",
       "hideNamespaces",
+      "holdCalls",
       "limitSenders",
       "limitTurns",
       "measureTurns",
@@ -139,6 +141,7 @@ test("no other file spreads an api, or an operation's port, into one of its own"
     "access/access-guard.ts",
     "access/limit-senders.ts",
     "compose/pipeline.ts",
+    "escalations/hold-calls.ts",
     "ledger/refuse-on-loss.ts",
     "ledger/replay-api.ts",
     "telemetry/measure.ts",

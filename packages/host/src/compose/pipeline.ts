@@ -1,5 +1,5 @@
-import type { DiscoveryContext } from "turnpike/contracts";
-import { acceptContext, type ServiceApi } from "turnpike/http";
+import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
+import { acceptContext, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import type {
   ActStore,
   AuditSink,
@@ -11,7 +11,8 @@ import type {
   TurnScope,
 } from "turnpike/kernel";
 import type { RuntimePlugin } from "turnpike/runtime";
-import { type HostAccessGuard, limitSenders, recordOf } from "../access/index.ts";
+import { type HostAccessGuard, limitSenders, recordOf, requireAdmitted } from "../access/index.ts";
+import { type HeldCalls, holdCalls } from "../escalations/index.ts";
 import { type LossStore, protectFromReplay, refuseOnLoss, type ReplayStore } from "../ledger/index.ts";
 import {
   countAuditEvents,
@@ -53,6 +54,12 @@ export interface PipelineParts {
   losses: Pick<LossStore, "requireWhole">;
   turns: TurnJournalStore;
   outdated: OutdatedHost;
+  held: HeldCalls;
+  /** As `Stores.attempt`. */
+  attempt: Stores["attempt"];
+  /** The context of an earlier call as it is now. */
+  contextNow(context: AccessContext): Promise<AccessContext>;
+  clock(): Date;
   isHidden: Parameters<typeof hideNamespaces>[1];
   metrics: Metrics;
   tracing?: Tracing | undefined;
@@ -75,10 +82,25 @@ const effects = ["invokeTool", "invokeResource", "sendMessage"] as const;
 
 /** The layers around an operation that a caller asks for. Those around runs of turns are inside them. */
 export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, "watch"> }): Layer[] {
-  const { replay, losses, turns, engine, outdated, unavailable, urlOf, log } = parts;
+  const { replay, losses, turns, engine, outdated, held, attempt, contextNow, clock, unavailable, urlOf, log } = parts;
   const begun = [...effects, "beginAct", "finishAct", "executeTurn"] as const;
   return [
-    // The first: what a host finishes that is too old for its database includes that its result is stored.
+    // Around all others, because a call that was held passes them anew.
+    {
+      name: "hold calls that wait for a person",
+      wraps: ["beginAct"],
+      wrap: (api) =>
+        holdCalls(api, {
+          held,
+          attempt,
+          credentialOf,
+          async contextNow(context, call) {
+            await requireAdmitted(recordOf(call)?.caller, clock());
+            return contextNow(context);
+          },
+        }),
+    },
+    // The first that refuses: what a host finishes that is too old for its database includes that its result is stored.
     { name: "refuse what is new when too old", wraps: begun, wrap: (api) => outdated.refuseNew(api, begun) },
     { name: "say which servers are away", wraps: ["listTools"], wrap: (api) => sayUnavailable(api, unavailable) },
     // Above all that takes an id, and above what answers from memory: nothing is known of the ids of the lost time.
@@ -115,7 +137,6 @@ export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, 
 /** The layers around the operations, which every run of a turn passes: its first run, and each run that resumes it. */
 export function runLayers(parts: PipelineParts): Layer[] {
   const { access, slots, outdated, isHidden, metrics, tracing, onSlotError } = parts;
-  const credentialOf: Parameters<typeof limitTurns>[1]["credentialOf"] = (call) => recordOf(call)?.facts.credentialId;
   const traced: Layer[] =
     tracing === undefined
       ? []
@@ -137,6 +158,10 @@ export function runLayers(parts: PipelineParts): Layer[] {
     },
     { name: "write events with turns", wraps: ["executeTurn"], wrap: writeEventsWithTurns },
   ];
+}
+
+function credentialOf(call: ServiceApiCallOptions | undefined): string | undefined {
+  return recordOf(call)?.facts.credentialId;
 }
 
 /** The service inside these layers. Each layer sees a call before the layers behind it in the list. */

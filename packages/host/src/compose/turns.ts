@@ -1,3 +1,4 @@
+import type { AccessContext } from "turnpike/contracts";
 import { createServiceApi, type ServiceApi } from "turnpike/http";
 import type { Kernel } from "turnpike/kernel";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
@@ -21,7 +22,7 @@ import type { Stores } from "./stores.ts";
 interface TurnParts
   extends
     Required<Runtimes>,
-    Pick<PipelineParts, "access" | "isHidden" | "unavailable" | "urlOf" | "metrics" | "tracing" | "log"> {
+    Pick<PipelineParts, "access" | "held" | "isHidden" | "unavailable" | "urlOf" | "metrics" | "tracing" | "log"> {
   database: Database;
   stores: Stores;
   kernel: Kernel;
@@ -67,16 +68,17 @@ export async function openTurns(config: Config, parts: TurnParts): Promise<Opene
         : log.info({}, "database may be served again"),
     onError: (error) => log.error(errorFacts(error), "could not leave turns to a newer version, will retry"),
   });
-  const { replay, losses, turns: journal } = stores;
-  const layered = { ...parts, slots, outdated, replay, losses, turns: journal, onSlotError };
+  const contextNow = async (context: AccessContext): Promise<AccessContext> => {
+    const enabledToolNamespaces = [...(await stores.settings.enabled(context.namespaceId, context.actor))];
+    return { ...context, enabledToolNamespaces, now: clock().toISOString() };
+  };
+  const { replay, losses, turns: journal, attempt } = stores;
+  const layered = { ...parts, slots, outdated, replay, losses, turns: journal, attempt, contextNow, onSlotError };
   const runs = inLayers(runLayers(layered), createServiceApi({ kernel, turns }));
   const engine = createTurnEngine({
     journal: stores.turns,
     runs,
-    async contextNow(context) {
-      const enabledToolNamespaces = [...(await stores.settings.enabled(context.namespaceId, context.actor))];
-      return { ...context, enabledToolNamespaces, now: clock().toISOString() };
-    },
+    contextNow,
     callOf: (stored) =>
       callOfStoredCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, stored),
     clock,

@@ -20,6 +20,7 @@ import {
 } from "../audit/index.ts";
 import type { Config } from "./config.ts";
 import { type Database, DatabaseWentBackError, listDurabilityRisks, watchWrites } from "../storage/index.ts";
+import { createHeldCalls } from "../escalations/index.ts";
 import { createHostKernel, type HostKernelOptions } from "./kernel.ts";
 import { outdatedReason, type Runtimes, type TurnEngine } from "../turns/index.ts";
 import { errorFacts, type Log, type Metrics, type Tracing } from "../telemetry/index.ts";
@@ -151,6 +152,13 @@ export async function wireHost(
     isTraced: tracing !== undefined,
     limits: config.tools,
   });
+  const streamSlots = createStreamSlots(config.limits.sockets);
+  const held = createHeldCalls({
+    most: config.limits.held,
+    takeSocket: () => streamSlots.takeAny(),
+    findPending: (escalations) => stores.escalations.findPending(escalations, clock().toISOString()),
+    onError: (error) => log.error(errorFacts(error), "could not read answers for calls that are held, will retry"),
+  });
   const { api, engine, outdated } = await openTurns(config, {
     runtime,
     runtimeOfVerifiedSenders,
@@ -158,6 +166,7 @@ export async function wireHost(
     stores,
     kernel,
     access,
+    held,
     isHidden: pool.isHidden,
     unavailable: pool.unavailable,
     urlOf: (namespaceId, id) => escalationLink(consoleUrl(), namespaceId, id),
@@ -188,7 +197,6 @@ export async function wireHost(
   });
   const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
-  const streamSlots = createStreamSlots(config.limits.sockets);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
   const adminApi = openAdminApi({
@@ -213,7 +221,10 @@ export async function wireHost(
     clock,
     removeDeletedTenants: retention.removeDeletedTenants,
     settleLosses: losses.settle,
-    wakeTurns: engine.wake,
+    wakeTurns() {
+      engine.wake();
+      held.wake();
+    },
     originOf,
     rateLimit,
     onAuditError,
@@ -316,6 +327,7 @@ export async function wireHost(
       outdated.close();
       // At once: a stream that is open would hold up everything else.
       const isQuiet = adminApi.close();
+      held.close();
       listening.close();
       await retention.close();
       await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);

@@ -8,6 +8,7 @@ import { expireSome } from "./escalation-expiry.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
 import { authorityEscalation } from "./escalation-records.ts";
 import { findRow, isPending, recordOf } from "./escalation-rows.ts";
+import { findPending, type EscalationKey } from "./pending-escalations.ts";
 
 type EscalationStatus = EscalationRecord["status"];
 
@@ -40,6 +41,8 @@ export interface EscalationStore extends EscalationAnswers {
    * one begins before it. Undefined when a page is filled or the list ends before that.
    */
   findScanEnd(namespaceId: string, filter: EscalationFilter): Promise<string | undefined>;
+  /** Those of some escalations that still wait for an answer. */
+  findPending(escalations: readonly EscalationKey[], now: string): Promise<EscalationKey[]>;
   /** Marks some escalations that expired without an answer, and reports each; returns how many. Each is marked once. */
   expire(now: string, most: number): Promise<number>;
   /** How many escalations wait in each of these tenants. */
@@ -92,6 +95,7 @@ export function createEscalationStore(
         .offset(maxScanned - 1);
       return (await end.executeTakeFirst())?.id;
     },
+    findPending: (escalations, now) => findPending(database, escalations, now),
     expire: (now, most) => expireSome(database, revisions, { now, most }, options),
     async countPendingOf(namespaceIds, now) {
       const rows = await reporting

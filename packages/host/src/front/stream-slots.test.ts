@@ -110,3 +110,14 @@ test("an answer that is no stream, and one that fails, give their slot back", as
   expect(await (response as Response).text()).toBe("data");
   await opened(limit, requestOf("one"));
 });
+
+test("what is held shares the slots of streams, and gives a slot back once", async () => {
+  const limit = limitOf(9, 4);
+  const giveBack = limit.slots.takeAny();
+  await opened(limit, requestOf("one"));
+  expect(limit.slots.takeAny()).toBeUndefined();
+  await expect(answerInSlot(limit, requestOf("two"), openAnswer().answer)).rejects.toMatchObject(refused);
+  giveBack?.();
+  giveBack?.();
+  expect([limit.slots.takeAny(), limit.slots.takeAny()]).toEqual([expect.any(Function), undefined]);
+});

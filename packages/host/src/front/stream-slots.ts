@@ -6,6 +6,8 @@ import type { RequestRecord } from "../access/index.ts";
 export interface StreamSlots {
   /** Takes a slot, which the returned function gives back. Throws `429` when the owner, or the host, has no other one. */
   take(owner: string, most: number): () => void;
+  /** Takes a slot for something else that stays open for long; undefined when the host has no other one. */
+  takeAny(): (() => void) | undefined;
 }
 
 /** The streams that one protocol may open, and how many of them one credential. */
@@ -19,19 +21,29 @@ export function createStreamSlots(sockets: number): StreamSlots {
   const most = Math.max(1, Math.floor(sockets * fixedLimits.streamShare.value));
   const owned = new Map<string, number>();
   let open = 0;
+  const takeAny = (): (() => void) | undefined => {
+    if (open >= most) return undefined;
+    open += 1;
+    let isGiven = false;
+    return () => {
+      if (!isGiven) open -= 1;
+      isGiven = true;
+    };
+  };
   return {
+    takeAny,
     take(owner, mostOfOwner) {
       const own = owned.get(owner) ?? 0;
       if (own >= mostOfOwner) throw refusal("Too many streams of this credential are open: close one first.");
-      if (open >= most)
+      const giveBack = takeAny();
+      if (giveBack === undefined)
         throw refusal("This host has as many streams open as it may. Ask again, or ask without a stream.");
       owned.set(owner, own + 1);
-      open += 1;
       let isGiven = false;
       return () => {
         if (isGiven) return;
         isGiven = true;
-        open -= 1;
+        giveBack();
         const left = (owned.get(owner) ?? 1) - 1;
         if (left === 0) owned.delete(owner);
         else owned.set(owner, left);

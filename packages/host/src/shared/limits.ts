@@ -118,6 +118,14 @@ export const limitSettings = {
     per: "credential",
     refusal: tooOften,
   },
+  held: {
+    default: 5_000,
+    max: manyCounts,
+    bounds:
+      "requests that wait while a person is asked; three quarters of them of one tenant, and half of them of one credential",
+    per: "host",
+    refusal: "answered at once, as if they did not want to wait",
+  },
   eventStreams: {
     default: 100,
     max: manyCounts,
@@ -208,9 +216,9 @@ export const fixedLimits = {
   },
   streamShare: {
     value: 1 / 2,
-    bounds: "part of `limits.sockets` that all streams have together",
+    bounds: "part of `limits.sockets` that all streams and all requests that are held have together",
     per: "host",
-    refusal: tooOften,
+    refusal: `${tooOften}; a request is not held`,
   },
   reservedSockets: {
     value: 32,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agent, capability, contextOf, grantOf, later, needs, now } from "../../test/deployment.ts";
 import { answerOf, errorAnswer, httpWorldOf, jsonHeaders, requestFor, type Answer } from "../../test/http.ts";
-import type { ActRequest } from "../contracts/index.ts";
+import type { ActRequest, ActState } from "../contracts/index.ts";
 import { memoryActs, memoryPermits } from "../testing/index.ts";
 
 const request: ActRequest = {
@@ -133,6 +133,51 @@ describe("an act that begins", () => {
       expect(await begin({ id })).toStrictEqual(answer);
       expect(await acts.find({ namespaceId: "demo", actor: agent, scope: "trace trace-1", id })).toBeUndefined();
     });
+});
+
+describe("a request that prefers to wait", () => {
+  /** Asks an api that holds requests, or not, and says what it was asked. */
+  const askWith = async (headers: Record<string, string>, isHeld: boolean) => {
+    const seen: unknown[] = [];
+    const { handler } = httpWorldOf({
+      kernel: { acts: memoryActs(), grants: [grantOf("notes")] },
+      api: {
+        beginAct(_context, _act, options) {
+          seen.push(options?.waitSeconds);
+          if (isHeld) options?.onHeld?.();
+          return Promise.resolve(allowed as ActState);
+        },
+      },
+    });
+    const answer = await answerOf(
+      await handler(requestFor({ method: "POST", path: "/v1/acts", body: request }, { headers })),
+    );
+    return { seen, answer };
+  };
+
+  for (const { name, headers, isHeld, waits, applied } of [
+    { name: "and was held is told so", headers: { prefer: "wait=90" }, isHeld: true, waits: 60, applied: "wait=60" },
+    {
+      name: "and was answered at once is told nothing",
+      headers: { prefer: "wait=9" },
+      isHeld: false,
+      waits: 9,
+      applied: undefined,
+    },
+  ])
+    test(name, async () => {
+      const { seen, answer } = await askWith(headers, isHeld);
+      expect(seen).toEqual([waits]);
+      expect(answer).toStrictEqual({
+        status: 200,
+        headers: { ...jsonHeaders, ...(applied !== undefined && { "preference-applied": applied }) },
+        body: allowed,
+      });
+    });
+
+  test("not at all is not held", async () => {
+    expect((await askWith({}, false)).seen).toEqual([undefined]);
+  });
 });
 
 describe("the outcome of an act", () => {

@@ -7,6 +7,7 @@ import {
   type ActState,
 } from "../contracts/index.ts";
 import type { ActScope } from "../kernel/index.ts";
+import { preferredWait } from "./negotiate.ts";
 import { pathParameters } from "./router.ts";
 import { jsonReply, type Reply } from "./reply.ts";
 import type { ServiceApi } from "./service-api.ts";
@@ -23,11 +24,15 @@ export type ActApi = Required<Pick<ServiceApi, ActRouteName>>;
 /** The answers of the routes of acts. An act belongs to the caller when its tenant and actor are the caller's. */
 export function actAnswers(api: ActApi): Record<ActRouteName, ServiceRoute["answer"]> {
   return {
-    async beginAct({ context, body, options }) {
+    async beginAct({ context, body, headers, options }) {
       const request = body as ActRequest;
       // Its outcome could never be reported.
       if (!isNameable(request.id)) throw invalid("/id: expected an id that a URL can name");
-      return beginReply(await api.beginAct(context, request, options));
+      const waitSeconds = preferredWait(headers.get("prefer"));
+      if (waitSeconds === 0) return beginReply(await api.beginAct(context, request, options));
+      const applied: Record<string, string> = {};
+      const onHeld = (): void => void (applied["preference-applied"] = `wait=${waitSeconds}`);
+      return beginReply(await api.beginAct(context, request, { ...options, waitSeconds, onHeld }), applied);
     },
     finishAct: async (call) =>
       jsonReply(await api.finishAct(call.context, idOf("finishAct", call), call.body as ActOutcome, call.options)),
@@ -39,10 +44,10 @@ export function actAnswers(api: ActApi): Record<ActRouteName, ServiceRoute["answ
 }
 
 /** An outcome that answers the request to begin is one that was reported before. */
-function beginReply(state: ActState): Reply {
+function beginReply(state: ActState, headers?: Reply["headers"]): Reply {
   const isReplayed = state.status === "succeeded" || state.status === "failed";
-  if (isReplayed) return jsonReply(state, 200, { "idempotency-replayed": "true" });
-  return jsonReply(state, state.status === "waiting" ? 202 : 200);
+  if (isReplayed) return jsonReply(state, 200, { ...headers, "idempotency-replayed": "true" });
+  return jsonReply(state, state.status === "waiting" ? 202 : 200, headers);
 }
 
 function idOf(name: ActRouteName, { path }: ServiceCall): string {

@@ -8,6 +8,7 @@ export { commonHeaders, errorReply, jsonReply, requestIdOf, toResponse, type Rep
 export { createRouter, pathOf, pathParameters, patternOf, type Router, type RouteRow } from "./router.ts";
 export {
   createServiceApi,
+  type BeginActOptions,
   type ExecuteTurnOptions,
   type ServiceApi,
   type ServiceApiCallOptions,

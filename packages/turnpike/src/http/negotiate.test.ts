@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { prefersAsync } from "./negotiate.ts";
+import { preferredWait, prefersAsync } from "./negotiate.ts";
 
 for (const { prefer, isAsync } of [
   { prefer: "respond-async", isAsync: true },
@@ -22,3 +22,29 @@ for (const { prefer, isAsync } of [
     expect(prefersAsync(prefer)).toBe(isAsync);
   });
 }
+
+for (const { prefer, seconds } of [
+  { prefer: "wait=30", seconds: 30 },
+  { prefer: " WAIT = 30 ", seconds: 30 },
+  { prefer: 'wait="30"', seconds: 30 },
+  { prefer: "respond-async, wait=7;note=x", seconds: 7 },
+  { prefer: 'note="wait=5, wait=6", wait=7', seconds: 7 },
+  { prefer: "wait=60", seconds: 60 },
+  { prefer: "wait=61", seconds: 60 },
+  { prefer: "wait=99999999999999999999", seconds: 60 },
+  { prefer: "wait=1, wait=2", seconds: 1 },
+  { prefer: "wait=soon, wait=2", seconds: 0 },
+  { prefer: "wait=0", seconds: 0 },
+  { prefer: "wait=-1", seconds: 0 },
+  { prefer: "wait=1.5", seconds: 0 },
+  { prefer: 'wait=1"2"', seconds: 0 },
+  { prefer: "wait", seconds: 0 },
+  { prefer: "wait; 30", seconds: 0 },
+  { prefer: "awaits=30", seconds: 0 },
+  { prefer: 'note="wait=30"', seconds: 0 },
+  { prefer: "", seconds: 0 },
+  { prefer: null, seconds: 0 },
+])
+  test(`prefer: ${prefer} lets an answer wait for ${seconds} seconds`, () => {
+    expect(preferredWait(prefer)).toBe(seconds);
+  });

@@ -19,6 +19,14 @@ export const parameters: JsonObject = {
     schema: { type: "string" },
     example: "respond-async",
   },
+  PreferWait: {
+    name: "prefer",
+    in: "header",
+    description:
+      "`wait=30` lets the answer wait for as many seconds, 60 at most, while a person is asked. It is ignored where the host holds as many requests as it may.",
+    schema: { type: "string" },
+    example: "wait=30",
+  },
   ExecutionId: {
     name: "executionId",
     in: "path",
@@ -110,6 +118,11 @@ export const headers: JsonObject = {
     description: "Whether the request's preference was followed.",
     schema: { type: "string", const: "respond-async" },
   },
+  WaitApplied: {
+    description: "For how many seconds the answer was allowed to wait; absent where it did not wait.",
+    schema: { type: "string", pattern: "^wait=[0-9]+$" },
+    example: "wait=30",
+  },
   RetryAfter: {
     description: "How many seconds to wait before the request is sent again.",
     schema: { type: "string", pattern: "^[0-9]+$" },
@@ -127,6 +140,7 @@ const ofItsOwn: Partial<Record<RouteName, readonly string[]>> = {
   getTurn: ["ExecutionId"],
   listTurnEvents: ["ExecutionId", "After", "LastEventId"],
   cancelTurn: ["ExecutionId"],
+  beginAct: ["PreferWait"],
   finishAct: ["ActId"],
   getAct: ["ActId", "ActTraceId", "ActExecutionId"],
 };
@@ -140,7 +154,10 @@ export function parametersOf(name: RouteName): JsonObject[] {
 /** References to the headers of an answer without an error. */
 export function successHeaders(name: RouteName, status: 200 | 202): JsonObject {
   const replayed = { "idempotency-replayed": { $ref: "#/components/headers/IdempotencyReplayed" } };
-  if (name === "beginAct" && status === 200) return { ...responseHeaders, ...replayed };
+  if (name === "beginAct") {
+    const waited = { "preference-applied": { $ref: "#/components/headers/WaitApplied" } };
+    return { ...responseHeaders, ...(status === 200 && replayed), ...waited };
+  }
   if (name !== "executeTurn") return responseHeaders;
   const own: JsonObject = status === 200 ? replayed : { location: { $ref: "#/components/headers/Location" } };
   return { ...responseHeaders, ...own, "preference-applied": { $ref: "#/components/headers/PreferenceApplied" } };

@@ -133,7 +133,7 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     tag: "Acts",
     summary: "May I do this now?",
     description:
-      "Decides about an effect that the caller carries out itself. Each of `needs` has to be covered by some grant alone, all or nothing; one use of each grant that is needed is counted. `allowed` means that the act is the caller's until `expiresAt`: do it, and report its outcome. The same request again is answered with that outcome. With `dryRun` nothing is taken, and with `shadow` nothing is refused either. Only where the host has a store of acts.",
+      "Decides about an effect that the caller carries out itself. Each of `needs` has to be covered by some grant alone, all or nothing; one use of each grant that is needed is counted. `allowed` means that the act is the caller's until `expiresAt`: do it, and report its outcome. The same request again is answered with that outcome. With `dryRun` nothing is taken, and with `shadow` nothing is refused either. With `prefer: wait=30` the answer waits while a person is asked. Only where the host has a store of acts.",
     answer: "The decision; or, of an act that was reported before, its outcome.",
   },
   finishAct: {

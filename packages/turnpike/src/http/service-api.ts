@@ -22,6 +22,13 @@ export interface ExecuteTurnOptions
   onEvent?: ((event: TurnEvent) => void) | undefined;
 }
 
+/** Options to wait with the answer while a person is asked. A service that holds no requests answers at once. */
+export interface BeginActOptions extends ServiceApiCallOptions {
+  waitSeconds?: number | undefined;
+  /** Called when the answer has to wait. */
+  onHeld?: (() => void) | undefined;
+}
+
 /** The operations that are the kernel's own, as embedded consumers call them. */
 type KernelOperation =
   | "authorize"
@@ -40,7 +47,7 @@ export interface ServiceApi extends Pick<Kernel, KernelOperation> {
    * Decides about an effect that the caller carries out itself. A state that is `succeeded` or `failed` answers a repeated request. This
    * and the two methods below are there when the kernel has a store of acts.
    */
-  beginAct?(context: AccessContext, request: ActRequest, options?: ServiceApiCallOptions): Promise<ActState>;
+  beginAct?(context: AccessContext, request: ActRequest, options?: BeginActOptions): Promise<ActState>;
   /** Records what became of it. */
   finishAct?: Kernel["finishAct"];
   /** Where an act is. */

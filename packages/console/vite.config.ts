@@ -26,7 +26,7 @@ export default defineConfig({
     outDir: fileURLToPath(new URL("../host/dist/console", import.meta.url)),
     emptyOutDir: true,
     rolldownOptions: {
-      input: ["index.html", "docs.html"].map((page) => fileURLToPath(new URL(page, import.meta.url))),
+      input: ["index.html", "docs.html", "me.html"].map((page) => fileURLToPath(new URL(page, import.meta.url))),
     },
     target: "es2022",
     // The first that know `light-dark` and nested rules.

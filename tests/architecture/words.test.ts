@@ -33,6 +33,7 @@ const published = [
   '"trail"',
   '"kind":"trail"',
   "`trail` when the host",
+  "/me/v1/trail",
   "--accept-broken-trail",
   "trail: outcome",
   'trail: "M6',

@@ -32,6 +32,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["demo"],
   ["protocols"],
   ["front"],
+  ["people"],
   ["access"],
   ["events"],
   ["turns"],

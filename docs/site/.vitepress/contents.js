@@ -40,6 +40,7 @@ const groups = {
     "docs/guide/command.md": "The command",
     "docs/guide/backup.md": "Backup and restore",
     "docs/guide/upgrade.md": "Upgrading",
+    "docs/guide/sign-in.md": "Signing people in",
     "docs/guide/rotate.md": "Rotating secrets",
     "docs/guide/years-of-use.md": "Years of use",
     "docs/guide/what-turnpike-needs.md": "What it needs from below",

@@ -45,8 +45,25 @@ test("an operator without a session is asked for a token, and sees no screen", a
   const { text, asked, sent } = await openConsole("/console/acme/why");
   await asked.answer(refusal("unauthenticated"), 401);
   expect(text()).toMatch(/^TurnpikeThe gate that every agent passes\.Operator's token/);
-  expect(sent).toHaveLength(1);
+  await settle();
+  expect(sent.map(({ path }) => path)).toEqual(["/admin/v1/session", "/sign-in/providers"]);
 });
+
+for (const { tokens, shown } of [
+  { tokens: true, shown: /passes\.Continue with AcmeOperator's token/ },
+  { tokens: false, shown: /passes\.Continue with Acme$/ },
+])
+  test(`and offered the providers that sign operators in${tokens ? "" : ", and them alone where no token counts"}`, async () => {
+    const { text, asked, sent } = await openConsole("/console/acme/why");
+    await asked.answer(refusal("unauthenticated"), 401);
+    await settle();
+    const providers = [
+      { name: "Acme", console: true, me: false },
+      { name: "Beta", console: false, me: true },
+    ];
+    await sent[1]?.answer({ providers, tokens });
+    expect(text()).toMatch(shown);
+  });
 
 test("and is told what went wrong", async () => {
   const { text, asked } = await openConsole("/console/acme/why");

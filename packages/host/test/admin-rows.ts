@@ -22,6 +22,25 @@ export interface AdminRow {
   input(office: Place, tenant: string): Input | Promise<Input>;
 }
 
+/** Alice, once she has signed in to a tenant. */
+export async function signedIn({ people }: Pick<Place["stores"], "people">, namespaceId: string) {
+  const entered = await people.enter(
+    {
+      kind: "person",
+      issuer: "https://id.example",
+      providerSubject: "alice",
+      namespaceId,
+      principal: alice,
+      name: "Alice",
+      access: { actor: alice, owner: alice, purposes: ["work"], signedIn: true },
+      holds: undefined,
+    },
+    "2026-01-01T00:00:00.000Z",
+  );
+  if (entered.kind !== "entered") throw new Error(`Alice is not let in: ${entered.kind}.`);
+  return entered.person;
+}
+
 export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
   createCredential: {
     method: "POST",
@@ -309,6 +328,35 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     action: "code.create",
     auditTenant: "operators",
     input: () => ({}),
+  },
+  listPeople: {
+    method: "GET",
+    path: "/admin/v1/people",
+    async input({ stores }, namespaceId) {
+      await signedIn(stores, namespaceId);
+      return { namespaceId };
+    },
+  },
+  revokePerson: {
+    method: "POST",
+    path: "/admin/v1/people/revoke",
+    status: 200,
+    action: "person.revoke",
+    input: async ({ stores }, namespaceId) => ({
+      namespaceId,
+      principal: (await signedIn(stores, namespaceId)).principal,
+    }),
+  },
+  restorePerson: {
+    method: "POST",
+    path: "/admin/v1/people/restore",
+    status: 200,
+    action: "person.restore",
+    async input({ stores }, namespaceId) {
+      const { principal, credentialId } = await signedIn(stores, namespaceId);
+      await stores.credentials.revoke(credentialId, "2026-01-01T00:00:00.000Z");
+      return { namespaceId, principal };
+    },
   },
   listTenants: {
     method: "GET",

@@ -17,6 +17,7 @@ export const tables = [
   "uses",
   "namespace_settings",
   "credentials",
+  "people",
   "escalations",
   "turns",
   "replay",

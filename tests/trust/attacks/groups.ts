@@ -19,6 +19,7 @@ import { operators } from "./operators.ts";
 import { rates } from "./rates.ts";
 import { replay } from "./replay.ts";
 import { sessions } from "./sessions.ts";
+import { signingIn } from "./sign-in.ts";
 import { slowSenders } from "./slow-senders.ts";
 import { tenantOperators } from "./tenant-operators.ts";
 import { tenants } from "./tenants.ts";
@@ -41,6 +42,7 @@ export const groups: readonly Group[] = [
   mcpAttacks,
   operators,
   sessions,
+  signingIn,
   consolePage,
   httpAttacks,
   files,

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { nameText } from "turnpike-host/display";
 import { useAct } from "../shared/act.ts";
 import { signIn } from "../shared/api.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Problem } from "../parts/states.tsx";
+import { signInAddress, useProviders } from "./providers.ts";
 import { Mark } from "./icons.tsx";
 
 /** The sign-in with an operator's token. */
@@ -45,18 +47,28 @@ export function SignInAgain() {
 function TokenForm({ problem: first }: { problem: string | undefined }) {
   const [token, setToken] = useState("");
   const { isBusy, problem = first, run } = useAct();
+  const { providers, areTokensOff } = useProviders();
   return (
     <>
       {problem !== undefined && <Problem text={problem} />}
-      <Form label="Sign in" onSend={() => void run(() => signIn({ token: token.trim() }))}>
-        <TextField label="Operator's token" type="password" value={token} onChange={setToken} isRequired />
-        <button type="submit" class="button main" disabled={isBusy} aria-busy={isBusy}>
-          Sign in
-        </button>
-      </Form>
-      <p class="hint">
-        It becomes a session of 12 hours. <code>turnpike console</code> prints a link that needs no token.
-      </p>
+      {providers.map((name) => (
+        <a key={name} class="button main" href={signInAddress(name, globalThis.location)}>
+          Continue with {nameText(name)}
+        </a>
+      ))}
+      {!areTokensOff && (
+        <>
+          <Form label="Sign in" onSend={() => void run(() => signIn({ token: token.trim() }))}>
+            <TextField label="Operator's token" type="password" value={token} onChange={setToken} isRequired />
+            <button type="submit" class="button main" disabled={isBusy} aria-busy={isBusy}>
+              Sign in
+            </button>
+          </Form>
+          <p class="hint">
+            It becomes a session of 12 hours. <code>turnpike console</code> prints a link that needs no token.
+          </p>
+        </>
+      )}
     </>
   );
 }

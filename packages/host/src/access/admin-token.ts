@@ -90,6 +90,6 @@ async function validAdmins(credentials: CredentialStore): Promise<CredentialReco
   } while (page.length === limit);
   return all.filter(({ access, expiresAt, revokedAt }) => {
     const isOver = revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
-    return isAdminOfAll(operatorScope(access)) && !isOver;
+    return isAdminOfAll(operatorScope(access)) && access.signedIn !== true && !isOver;
   });
 }

@@ -1,3 +1,4 @@
+import { ServiceHttpError } from "turnpike/http";
 import type { AuditSink } from "turnpike/kernel";
 import { operatorsTenant } from "../admin-contract/index.ts";
 import { unauthenticated } from "./authenticate.ts";
@@ -8,6 +9,7 @@ import { type AdmittedOperator, admitOperator, type OperatorPorts } from "./requ
 import type { RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { freshId } from "./secrets.ts";
+import { browserHashOf, readSignInCookie } from "./session-cookie.ts";
 import type { Proof, SessionHalves, SessionStore } from "./session-store.ts";
 
 /** What begins a session: an operator's token, or a one-time code. */
@@ -20,15 +22,21 @@ interface SignIn {
 export async function beginSession(
   ports: OperatorPorts,
   { token = "", code }: SignIn,
-  { certificate }: RequestHeaders,
+  headers: RequestHeaders,
   record: RequestRecord,
 ): Promise<SessionHalves & { operator: AdmittedOperator; expiresAt: string }> {
   const { sessions, clock } = ports;
+  const { certificate } = headers;
   const now = clock();
+  const browser = readSignInCookie(headers, ports.originOf(headers)) ?? "";
   const proof: (Proof & { codeId?: string }) | undefined =
-    code === undefined ? await proofOfToken(ports, token, now, certificate) : await sessions.verifyCode(code, now);
+    code === undefined
+      ? await proofOfToken(ports, token, now, certificate)
+      : await sessions.verifyCode(code, now, browserHashOf(browser));
   if (proof === undefined || !isUsableOver(proof.credential.access, certificate, now)) throw unauthenticated(refusal);
   const operator = admitOperator(ports, proof, record);
+  if (ports.isTokenSignInOff === true && proof.credential.access.signedIn !== true)
+    throw new ServiceHttpError(403, "permission_denied", providerOnly);
   const id = freshId();
   const metadata = { session: id, ...(proof.codeId !== undefined && { code: proof.codeId }) };
   const begun = await operator.change({ ...changeOf(operator, "session.create"), metadata }, async () => {
@@ -42,6 +50,8 @@ export async function beginSession(
 
 const refusal =
   "This token or code is unknown, revoked or over. A code works once, for 10 minutes: `turnpike console` makes another.";
+
+const providerOnly = "Tokens do not open the console here: sign in with your identity provider.";
 
 async function proofOfToken(
   { credentials }: Pick<OperatorPorts, "credentials">,
@@ -87,9 +97,14 @@ export async function createCodeFor(
   return createCode({ sessions }, { ...operator, presented: presentedBy(token) }, now);
 }
 
-/** Where the link with a code leads. Browsers send what is behind the `#` to no server, so no log has it. */
+/** A link with a code. Browsers send what is behind the `#` to no server, so no log has it. */
+export function codeLink(address: string, code: string): string {
+  return `${address}#code=${code}`;
+}
+
+/** Where the link of an operator leads. */
 export function consoleLink(origin: string, code: string): string {
-  return `${origin}/console/#code=${code}`;
+  return codeLink(`${origin}/console/`, code);
 }
 
 function changeOf({ actor }: AdmittedOperator, action: string) {

@@ -149,22 +149,9 @@ export function createCredentialStore(
   const cached = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
     cache.get(`credential ${id}`, find);
   return {
-    async create({ id = freshId(), namespaceId, access, expiresAt, isTokenNeeded = false }) {
-      if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be stored as it is.");
+    async create({ id = freshId(), ...made }) {
       const secret = freshSecret();
-      const row = {
-        id,
-        namespace_id: namespaceId,
-        secret_hash: secretHashOf(secret),
-        access: JSON.stringify(CredentialAccessSchema.parse(access)),
-        actor: columnText(principalKey(access.actor)),
-        certificate: isTokenNeeded ? null : (access.certificate ?? null),
-        created_at: new Date().toISOString(),
-        expires_at: expiresAt ?? null,
-        revoked_at: null,
-        last_used_at: null,
-      };
-      await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
+      await revisions.write((transaction) => insertCredential(transaction, { id, secret, ...made }));
       return { id, token: tokenOf(id, secret) };
     },
     async verify(token, now, shown) {
@@ -228,7 +215,7 @@ export function createCredentialStore(
       const isRotated = await revisions.write(async (transaction) => {
         const key = columnText(id);
         const row = await transaction.selectFrom("credentials").selectAll().where("id", "=", key).executeTakeFirst();
-        if (row === undefined || !isValid(row, now)) return false;
+        if (row === undefined || !isValid(row, now) || recordOf(row).access.signedIn === true) return false;
         const secret_hash = secretHashOf(secret);
         await transaction.updateTable("credentials").set({ secret_hash }).where("id", "=", key).execute();
         return true;
@@ -271,8 +258,75 @@ async function validAdmins(transaction: Transaction<Schema>, now: Date): Promise
     .where("namespace_id", "=", operatorsTenant)
     .where("revoked_at", "is", null)
     .execute();
-  const valid = rows.filter((row) => isValid(row, now) && isAdminOfAll(operatorScope(recordOf(row).access)));
+  const valid = rows.filter((row) => {
+    const { access } = recordOf(row);
+    // Who signs in is let in by a provider that may be away, or may no longer know them.
+    return isValid(row, now) && access.signedIn !== true && isAdminOfAll(operatorScope(access));
+  });
   return valid.map(({ id }) => id);
+}
+
+/** What a new credential is stored with. */
+interface NewCredential {
+  id: string;
+  secret: string;
+  namespaceId: string;
+  access: CredentialAccess;
+  expiresAt?: string | undefined;
+  isTokenNeeded?: boolean | undefined;
+}
+
+async function insertCredential(transaction: Transaction<Schema>, made: NewCredential): Promise<void> {
+  const { id, secret, namespaceId, access, expiresAt, isTokenNeeded = false } = made;
+  if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be stored as it is.");
+  const row = {
+    id,
+    namespace_id: namespaceId,
+    secret_hash: secretHashOf(secret),
+    access: JSON.stringify(CredentialAccessSchema.parse(access)),
+    actor: columnText(principalKey(access.actor)),
+    certificate: isTokenNeeded ? null : (access.certificate ?? null),
+    created_at: new Date().toISOString(),
+    expires_at: expiresAt ?? null,
+    revoked_at: null,
+    last_used_at: null,
+  };
+  await transaction.insertInto("credentials").values(row).execute();
+}
+
+/**
+ * Makes the credential of a user who signs in, in a transaction that ends a revision. INVARIANT: no one learns its token, so only
+ * sessions and codes that this host begins are admitted with it.
+ */
+export async function createSignedIn(
+  transaction: Transaction<Schema>,
+  made: Pick<NewCredential, "namespaceId" | "access">,
+): Promise<PresentedCredential> {
+  const [id, secret] = [freshId(), freshSecret()];
+  await insertCredential(transaction, { id, secret, ...made });
+  return presentedBy(tokenOf(id, secret));
+}
+
+/**
+ * The credential of a user who signs in again, with what they may do now, in a transaction that ends a revision; undefined when
+ * it was revoked.
+ */
+export async function renewSignedIn(
+  transaction: Transaction<Schema>,
+  id: string,
+  access: CredentialAccess,
+): Promise<PresentedCredential | undefined> {
+  const changed = await transaction
+    .updateTable("credentials")
+    .set({
+      access: JSON.stringify(CredentialAccessSchema.parse(access)),
+      actor: columnText(principalKey(access.actor)),
+    })
+    .where("id", "=", columnText(id))
+    .where("revoked_at", "is", null)
+    .returning("secret_hash")
+    .executeTakeFirst();
+  return changed && { id, secretHash: changed.secret_hash };
 }
 
 /** Whether a column can store a name unchanged, which the tenant of a credential has to be. */

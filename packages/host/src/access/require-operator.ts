@@ -17,6 +17,8 @@ export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
   /** The origin under which the sender reaches this host. Throws 400 for a `host` that is none. */
   originOf(headers: RequestHeaders): string;
   rateLimit: RateLimit;
+  /** Whether only who signs in with an identity provider begins a session. */
+  isTokenSignInOff?: boolean | undefined;
   audit: AuditSink;
   onAuditError(error: unknown): void;
 }

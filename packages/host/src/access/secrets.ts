@@ -20,3 +20,8 @@ export function isSameHash(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one, "hex"), Buffer.from(other, "hex")];
   return left.length === right.length && timingSafeEqual(left, right);
 }
+
+/** Whether two texts are the same. It takes as long whatever they are. */
+export function isSameText(one: string, other: string): boolean {
+  return isSameHash(secretHashOf(one), secretHashOf(other));
+}

@@ -1,5 +1,6 @@
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
+import { countOnce, type Once } from "./count-once.ts";
 import type { Credential, CredentialStore, PresentedCredential } from "./credential-store.ts";
 import { freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 
@@ -54,10 +55,45 @@ export interface SessionStore {
   ): Promise<(Session & { createdAt: string })[]>;
   /** Ends every session of a credential in a transaction that ends the revision. */
   endAll(transaction: Transaction<Schema>, credentialId: string): Promise<void>;
+  /**
+   * Ends the sessions of an identity provider's session and of credentials, and the codes that would begin one; returns the
+   * sessions that ended. What says so may count once: undefined when it has counted before, and then nothing ends. Both are one
+   * transaction, so that a host that is killed meanwhile leaves no session which the provider cannot end any more.
+   */
+  endOfProvider(which: ProviderEnd): Promise<EndedSession[] | undefined>;
   /** Makes a code of this id, which begins one session. The code is stored nowhere. */
-  createCode(id: string, presented: PresentedCredential, now: Date): Promise<{ code: string; expiresAt: string }>;
-  /** Whom a code is for; undefined for an unknown, used or expired one alike. It can be used afterwards. */
-  verifyCode(code: string, now: Date): Promise<(Proof & { codeId: string }) | undefined>;
+  createCode(
+    id: string,
+    presented: PresentedCredential,
+    now: Date,
+    bound?: CodeBounds,
+  ): Promise<{ code: string; expiresAt: string }>;
+  /**
+   * Whom a code is for; undefined for an unknown, used or expired one alike, and for one that another browser was given. It can be
+   * used afterwards.
+   */
+  verifyCode(code: string, now: Date, browserHash?: string): Promise<(Proof & { codeId: string }) | undefined>;
+}
+
+/** What a code is bound to that ends a sign-in. */
+interface CodeBounds {
+  /** The hash of what the browser shows that the code is for. */
+  browserHash: string;
+  /** The hash of the identity provider's session, if it named one. */
+  providerSession?: string | undefined;
+}
+
+/** What an identity provider ends: one of its sessions, or all sessions of a user. */
+interface ProviderEnd {
+  providerSession?: string | undefined;
+  credentialIds: readonly string[];
+  once?: Once | undefined;
+}
+
+/** A session that ended with the identity provider's. */
+interface EndedSession {
+  id: string;
+  credentialId: string;
 }
 
 type SessionRow = Schema["sessions"];
@@ -101,16 +137,22 @@ export function createSessionStore(
         expires_at: expiresAt,
       };
       const isBegun = await db.transaction().execute(async (transaction) => {
+        let provider_session: string | null = null;
         if (codeId !== undefined) {
-          const { numUpdatedRows } = await transaction
+          const code = await transaction
             .updateTable("one_time_codes")
             .set({ used_at: now.toISOString() })
             .where("id", "=", codeId)
             .where("used_at", "is", null)
+            .returning("provider_session")
             .executeTakeFirst();
-          if (numUpdatedRows === 0n) return false;
+          if (code === undefined) return false;
+          ({ provider_session } = code);
         }
-        await transaction.insertInto("sessions").values(row).execute();
+        await transaction
+          .insertInto("sessions")
+          .values({ ...row, provider_session })
+          .execute();
         return true;
       });
       return isBegun ? { cookie: `${id}_${secret}`, page, expiresAt } : undefined;
@@ -146,7 +188,16 @@ export function createSessionStore(
     async endAll(transaction, credentialId) {
       await transaction.deleteFrom("sessions").where("credential_id", "=", credentialId).execute();
     },
-    async createCode(id, presented, now) {
+    endOfProvider: ({ providerSession, credentialIds, once }) =>
+      revisions.write(async (transaction) => {
+        if (once !== undefined && !(await countOnce(transaction, once))) return undefined;
+        const isOver = sql<boolean>`(credential_id in (${sql.join(["", ...credentialIds])})
+          or provider_session = ${providerSession ?? null})`;
+        await transaction.deleteFrom("one_time_codes").where(isOver).execute();
+        const ended = transaction.deleteFrom("sessions").where(isOver).returning(["id", "credential_id"]);
+        return (await ended.execute()).map(({ id, credential_id }) => ({ id, credentialId: credential_id }));
+      }),
+    async createCode(id, presented, now, bound) {
       // The code is part of an address, which should fit on a line. Ten minutes do not suffice to guess it.
       const secret = freshSecret(16);
       const expiresAt = after(now, codeMs);
@@ -157,14 +208,18 @@ export function createSessionStore(
         credential_hash: presented.secretHash,
         expires_at: expiresAt,
         used_at: null,
+        browser_hash: bound?.browserHash ?? null,
+        provider_session: bound?.providerSession ?? null,
       };
       await db.insertInto("one_time_codes").values(row).execute();
       return { code: `${id}_${secret}`, expiresAt };
     },
-    async verifyCode(code, now) {
+    async verifyCode(code, now, browserHash = "") {
       const [id, secret] = partsOf(code);
       const row = await db.selectFrom("one_time_codes").selectAll().where("id", "=", id).executeTakeFirst();
       if (row === undefined || row.used_at !== null) return undefined;
+      // INVARIANT: a code that ends a sign-in begins a session in the browser that began that, and in no other.
+      if (row.browser_hash !== null && !isSameHash(browserHash, row.browser_hash)) return undefined;
       const remove = () => db.deleteFrom("one_time_codes").where("id", "=", id).execute();
       const proof = await proofOf(row, secret, now, remove);
       return proof && { ...proof, codeId: id };

@@ -39,3 +39,4 @@ export type { Remaining } from "./routes/credential-routes.ts";
 export type { Found } from "./routes/search-routes.ts";
 export type { Delivery, DeliveryState } from "./routes/webhook-routes.ts";
 export type { LiveEvent } from "./routes/event-routes.ts";
+export type { PersonAnswers, PersonConnection, PersonQuestion, PersonSession } from "./person-answers.ts";

@@ -41,6 +41,9 @@ export const CredentialAccessSchema = z
     }),
     admin: z.boolean().optional().meta({ description: "whether it is an operator's" }),
     role: OperatorRoleSchema.optional().meta({ description: "of an operator: what they may do; admin unless given" }),
+    signedIn: z.boolean().optional().meta({
+      description: "whether it is of a user who signs in with an identity provider: it has no token",
+    }),
     tenant: IdentifierSchema.optional().meta({
       description: "of an operator: the one tenant that they may do it in; all tenants unless given",
     }),

@@ -20,6 +20,7 @@ import {
 import { RemainingSchema } from "./routes/credential-routes.ts";
 import { LiveEventSchema } from "./routes/event-routes.ts";
 import { DeliverySchema } from "./routes/webhook-routes.ts";
+import { PersonSchema } from "./routes/person-routes.ts";
 import { SessionSchema } from "./routes/session-routes.ts";
 
 /** The shapes that several routes share or that clients have a word for, by the names that the API description gives them. */
@@ -41,6 +42,7 @@ export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   OperatedTurn: OperatedTurnSchema,
   OperatorRole: OperatorRoleSchema,
   OperatorSession: SessionSchema,
+  Person: PersonSchema,
   Remaining: RemainingSchema,
   TurnWithEvents: TurnWithEventsSchema,
   Violation: ViolationSchema,

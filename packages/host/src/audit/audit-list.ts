@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
+import { canonicalJson, principalKey, samePrincipal, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import { columnText, mapInSlices, yieldToEventLoop } from "../shared/index.ts";
 import { detailsFit, type EventDetails } from "../admin-contract/index.ts";
 import type { Database } from "../storage/index.ts";
@@ -24,6 +24,8 @@ export interface AuditFilter extends EventDetails {
   type?: string | undefined;
   outcome?: string | undefined;
   traceId?: string | undefined;
+  /** Only what a user did, or what was done with their authority. */
+  concerns?: PrincipalRef | undefined;
   /** Only events before this one. */
   before?: AuditPlace | undefined;
   /** Only this event and those after it. */
@@ -61,7 +63,7 @@ export async function listEvents(
   for (;;) {
     const rows = await readRows(source, namespaceId, { ...filter, before }, readAtOnce);
     await mapInSlices(rows, (row) => {
-      if (found.length < limit && detailsFit(row.event, filter)) found.push(row);
+      if (found.length < limit && detailsFit(row.event, filter) && concernsFits(row.event, filter)) found.push(row);
     });
     before = rows.at(-1);
     if (found.length === limit || rows.length < readAtOnce) return found;
@@ -90,15 +92,20 @@ async function readRows(source: Source, namespaceId: string, filter: AuditFilter
   }));
 }
 
-function hasDetails({ resource, tool, grant, reason, text }: EventDetails): boolean {
-  return [resource, tool, grant, reason, text].some((detail) => detail !== undefined);
+function concernsFits({ actor, authority }: AuditEvent, { concerns }: AuditFilter): boolean {
+  if (concerns === undefined) return true;
+  return samePrincipal(actor, concerns) || (authority !== undefined && samePrincipal(authority, concerns));
+}
+
+function hasDetails({ resource, tool, grant, reason, text, concerns }: AuditFilter): boolean {
+  return [resource, tool, grant, reason, text, concerns].some((detail) => detail !== undefined);
 }
 
 /**
  * Texts that the canonical JSON of every event with these details contains, one of each list. Another event may contain them
  * elsewhere, so each row that is found by them is checked.
  */
-function partsOf({ resource, tool, grant, reason }: EventDetails): string[][] {
+function partsOf({ resource, tool, grant, reason, concerns }: AuditFilter): string[][] {
   const member = (name: string, value: string): string => `"${name}":${JSON.stringify(value)}`;
   return [
     ...(resource === undefined ? [] : [[member("namespace", resource.namespace)]]),
@@ -108,6 +115,7 @@ function partsOf({ resource, tool, grant, reason }: EventDetails): string[][] {
     ...(tool === undefined ? [] : [[member("tool", tool)]]),
     ...(grant === undefined ? [] : [[member("grantId", grant), member("parentId", grant)]]),
     ...(reason === undefined ? [] : [[member("reason", reason)]]),
+    ...(concerns === undefined ? [] : [["actor", "authority"].map((name) => `"${name}":${canonicalJson(concerns)}`)]),
   ];
 }
 

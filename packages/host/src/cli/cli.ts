@@ -32,6 +32,7 @@ import { addStrictFlags, prepareHints } from "./name-hints.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { addOverviewCommands } from "./overview-commands.ts";
 import { addInvariantCommands } from "./invariant-commands.ts";
+import { addPersonCommands } from "./person-commands.ts";
 import { addReachCommands } from "./reach-commands.ts";
 import { addRestoreCommand } from "./restore-command.ts";
 import { jsonText, linesOf } from "./table.ts";
@@ -57,6 +58,7 @@ export { startedAs } from "./started-as.ts";
 /** The commands that are clients of a running host. */
 const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addCredentialCommands,
+  addPersonCommands,
   addGrantCommands,
   addNamespaceCommands,
   addToolsCommands,

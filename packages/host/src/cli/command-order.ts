@@ -8,6 +8,7 @@ const order = [
   "context",
   "logout",
   "credential",
+  "person",
   "grant",
   "invariant",
   "namespace",

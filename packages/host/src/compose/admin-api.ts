@@ -12,7 +12,7 @@ import type { Stores } from "./stores.ts";
 interface ManagementParts
   extends
     Omit<AdminServices, "stores" | "live" | "reports" | "trials">,
-    Pick<OperatorPorts, "originOf" | "rateLimit" | "onAuditError"> {
+    Pick<OperatorPorts, "originOf" | "rateLimit" | "isTokenSignInOff" | "onAuditError"> {
   stores: Stores;
   /** The service with every layer that a request with a credential passes. */
   api: ServiceApi;
@@ -26,7 +26,12 @@ interface ManagementParts
 }
 
 /** The management API, with what operators follow and try. */
-export function openAdminApi(parts: ManagementParts): { protocol: ServedProtocol; close(): Promise<void> } {
+export function openAdminApi(parts: ManagementParts): {
+  protocol: ServedProtocol;
+  /** What admitting operators uses. */
+  operators: OperatorPorts;
+  close(): Promise<void>;
+} {
   const { stores, api, withdrawnTools, maxStreams, streamSlots, clock, metrics, log } = parts;
   const { credentials, sessions, audit, settings, tenants } = stores;
   const live = createLiveTenants({
@@ -53,9 +58,10 @@ export function openAdminApi(parts: ManagementParts): { protocol: ServedProtocol
         "could not run turn of an operator's trial to its end, its state says how far it came",
       ),
   };
-  const { originOf, rateLimit, onAuditError } = parts;
-  const operators = { credentials, sessions, audit, originOf, rateLimit, clock, onAuditError };
+  const { originOf, rateLimit, isTokenSignInOff, onAuditError } = parts;
+  const operators = { credentials, sessions, audit, originOf, rateLimit, isTokenSignInOff, clock, onAuditError };
   return {
+    operators,
     protocol: serveProtocol(adminProtocol({ ...parts, live, reports, trials }, operators, [metricsPage(metrics)]), {
       slots: streamSlots,
       perCredential: maxStreams,

@@ -10,6 +10,7 @@ import {
   positive,
   readConfigFile,
 } from "../shared/index.ts";
+import { providersOf, SignInConfigSchema } from "../people/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
 import { ListenSchema, PublicUrlSchema, TlsSchema } from "../front/index.ts";
 import { NotifySettingsSchema, withoutNotifySecrets } from "../webhooks/index.ts";
@@ -30,6 +31,7 @@ const ConfigSchema = z.strictObject({
     .strictObject({ tokenFile: z.boolean().default(true).describe("store the operator's token in a file") })
     .prefault({}),
   jwt: JwtConfigSchema.optional(),
+  signIn: SignInConfigSchema.optional(),
   mcp: McpConfigSchema.optional(),
   limits: z.strictObject(allLimitSchemas()).prefault({}),
   turns: TurnOptionsSchema.prefault({}),
@@ -49,6 +51,15 @@ const ConfigSchema = z.strictObject({
         ),
       refusalMinutes: positive.default(60).describe("minutes for which the denial of an act counts"),
       approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
+      answeredBy: z
+        .array(z.enum(["authority", "reviewers"]))
+        .min(1)
+        .default(["authority", "reviewers"])
+        .describe("who answers escalations: the person whose authority is used, or operators who review"),
+    })
+    .refine(({ approvals, answeredBy }) => approvals === 1 || answeredBy.includes("reviewers"), {
+      path: ["answeredBy"],
+      message: "expected reviewers among them: one of two approvals is another's than the person's own",
     })
     .superRefine(({ permitMinutes, maxPermitMinutes }, { addIssue }) => {
       if (permitMinutes <= maxPermitMinutes) return;
@@ -94,7 +105,7 @@ export function loadConfig({ file: named, env, flags, warn = () => {} }: ConfigS
   // In order, so that a database is there before what is said of it.
   for (const [key, text] of Object.entries({ ...variables, ...flags }).toSorted()) assign(config, key, text);
   const parsed = ConfigSchema.safeParse(config);
-  if (parsed.success) return refuseOpenListening(parsed.data);
+  if (parsed.success) return refuseUnknownOrigin(refuseOpenListening(parsed.data));
   const origins = { file, variables, flags };
   const mistakes = parsed.error.issues.flatMap((issue) => mistakesIn(issue, config, settingSchemas(), origins));
   throw new ConfigError(mistakes.join("\n"), { code: "invalid_config" });
@@ -109,6 +120,15 @@ function refuseOpenListening(config: Config): Config {
       "Configure tls.certFile and tls.keyFile, or set listen.insecure when something in front terminates TLS.",
     { code: "invalid_config" },
   );
+}
+
+/** Where a provider sends browsers back to must not follow from what a request says. */
+function refuseUnknownOrigin(config: Config): Config {
+  if (providersOf(config.signIn).length === 0 || config.publicUrl !== undefined || isLoopback(config.listen.host))
+    return config;
+  throw new ConfigError("signIn: expected publicUrl as well, where browsers reach this host.", {
+    code: "invalid_config",
+  });
 }
 
 /** The configuration without the password in a database URL and without the secrets of MCP servers and webhooks. */

@@ -17,11 +17,13 @@ import {
 import { operatorsTenant } from "../admin-contract/index.ts";
 import { checkPort } from "./doctor-host.ts";
 import { checkServers } from "./doctor-mcp.ts";
+import { checkSignIn } from "./doctor-sign-in.ts";
 import { checkModels } from "./doctor-models.ts";
 import { findLost } from "./refuse-older.ts";
 import { databaseError } from "./start-error.ts";
 import { bad, good, warning, type Finding } from "./finding.ts";
 import { type PinnedHashes, readAllHashes } from "../mcp-servers/index.ts";
+import { providersOf } from "../people/index.ts";
 import { openWebhooks } from "../webhooks/index.ts";
 
 const dayMs = 86_400_000;
@@ -45,6 +47,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     ...database,
     ...secretFiles(config).map(checkSecretFile),
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
+    ...(await checkSignIn(config.signIn)),
     ...(config.tls === undefined ? [] : checkTls(config.tls)),
     ...(await checkServers(config.mcp ?? { servers: {} }, { env: options.env, pins })),
     ...checkWebhooks(config, options.env),
@@ -133,7 +136,8 @@ function secretFiles(config: Config): string[] {
     auditKeyFile(config),
   ];
   const files = isPostgres(database) ? [] : [database, ...[`${database}-wal`].filter((log) => existsSync(log))];
-  return [...files, ...own, ...(tls === undefined ? [] : [tls.keyFile])];
+  const ofProviders = providersOf(config.signIn).flatMap(({ clientSecretFile }) => clientSecretFile ?? []);
+  return [...files, ...own, ...(tls === undefined ? [] : [tls.keyFile]), ...ofProviders];
 }
 
 function checkSecretFile(path: string): Finding {

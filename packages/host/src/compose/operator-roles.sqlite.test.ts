@@ -32,6 +32,9 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   revokeCredential: { admin: theirs, reviewer: no, auditor: no },
   // Of another operator: all may rotate their own.
   rotateCredential: { admin: theirs, reviewer: no, auditor: no },
+  listPeople: { admin: theirs, reviewer: no, auditor: theirs },
+  revokePerson: { admin: theirs, reviewer: no, auditor: no },
+  restorePerson: { admin: theirs, reviewer: no, auditor: no },
   createGrant: { admin: theirs, reviewer: no, auditor: no },
   deriveGrant: { admin: theirs, reviewer: no, auditor: no },
   listGrants: { admin: theirs, reviewer: no, auditor: theirs },

@@ -7,6 +7,7 @@ import { envelope } from "../../test/counting-api.ts";
 import { beginTurn, endedEntry, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
 import { removeOldEscalations } from "../retention/old-escalations.ts";
 import { createEscalationClosing, type EscalationClosing } from "../escalations/index.ts";
+import type { Identity } from "../people/index.ts";
 import { openOutbox, type Webhook } from "../webhooks/index.ts";
 import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database, Schema } from "../storage/index.ts";
@@ -77,18 +78,25 @@ async function fill({ db, kind }: Database): Promise<void> {
       select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, 'agent:agent-' || i % 100, ${now}
       from ${series(10_000)}`,
     sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, place, permit_expires_at, content,
-        grant_id, credential_id, execution_id)
+        grant_id, credential_id, execution_id, authority)
       select 'tenant-1', 'q' || i, 'ask-' || i, 'agent:agent-' || i % 200,
         case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
         ${at}, case when i % 2 = 0 then 'place-' || i % 100 end, case when i % 100 = 1 then ${at} end, ${content},
-        'grant-' || i, 'credential-' || i, 'turn-' || i
+        'grant-' || i, 'credential-' || i, 'turn-' || i, 'human:user-' || (i % 1000)
       from ${series(10_000)}`,
     sql`insert into escalation_answers (credential_id, namespace_id, escalation_id)
       select 'operator-1', namespace_id, id from escalations`,
     sql`insert into grant_makers (namespace_id, grant_id, credential_id)
       select namespace_id, id, 'operator-' || length(id) from grants`,
-    sql`insert into sessions (id, secret_hash, credential_id, credential_hash, created_at, expires_at)
-      select 'session-' || i, 'hash', 'credential-' || i % 500, 'hash', ${at}, '2026-01-02' from ${series(10_000)}`,
+    sql`insert into sessions (id, secret_hash, credential_id, credential_hash, created_at, expires_at, provider_session)
+      select 'session-' || i, 'hash', 'credential-' || i % 500, 'hash', ${at}, '2026-01-02', 'provider-' || i
+      from ${series(10_000)}`,
+    sql`insert into one_time_codes (id, secret_hash, credential_id, credential_hash, expires_at, provider_session)
+      select 'code-' || i, 'hash', 'credential-' || i % 500, 'hash', ${at}, 'provider-' || i from ${series(10_000)}`,
+    sql`insert into people (id, kind, issuer, provider_subject, namespace_id, principal, credential_id, created_at, signed_in_at)
+      select 'person-' || i, 'person', 'https://id.example', 'subject-' || i, 'tenant-' || (i % 50), 'human:user-' || i,
+        'credential-' || i, ${at}, ${at} from ${series(10_000)}`,
+    sql`insert into used_once (id, expires_at) select 'answer-' || i, ${at} from ${series(10_000)}`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
@@ -149,8 +157,75 @@ const noLimit = { turns: Infinity, bytes: Infinity };
 const webhook = { key: "hook-1" } as Webhook;
 const turnOf = { ...turnKey(tenant, "turn-3"), actor: agent };
 
+/** A user of the provider, who has signed in before or not. */
+function signingIn(subject: string): Identity {
+  const principal = { kind: "human", userId: subject.replace("subject", "user") } as const;
+  return {
+    kind: "person",
+    issuer: "https://id.example",
+    providerSubject: subject,
+    namespaceId: "tenant-7",
+    principal,
+    name: undefined,
+    access: { actor: principal, owner: principal, purposes: ["work"], signedIn: true },
+    holds: undefined,
+  };
+}
+
 /** What calls do, by what they read or write. */
 const calls: Row[] = [
+  {
+    name: "a person who signs in again",
+    run: ({ people }) => people.enter(signingIn("subject-7"), now),
+    plan: ["credentials_pkey", "people_by_subject", "people_pkey"],
+  },
+  {
+    name: "a person who signs in for the first time",
+    run: ({ people }) => people.enter(signingIn("subject-new"), now),
+    plan: ["credentials_pkey", "people_by_principal", "people_by_subject"],
+  },
+  {
+    name: "a person by their name, and by their credential",
+    async run({ people }) {
+      await people.find("tenant-7", user);
+      await people.findBy("credential-8");
+    },
+    plan: ["credentials_pkey", "people_by_credential", "people_by_principal"],
+  },
+  {
+    name: "the credentials of a provider's user",
+    run: ({ people }) => people.credentialsOf("https://id.example", "subject-9"),
+    plan: ["people_by_subject"],
+  },
+  {
+    name: "a person who may sign in again",
+    async run({ people, credentials }) {
+      await credentials.revoke("credential-57", now);
+      await people.restore("person-57");
+    },
+    plan: ["credentials_pkey", "escalations_asked_with", "people_pkey"],
+  },
+  {
+    name: "sessions that a provider ends",
+    run: ({ sessions }) =>
+      sessions.endOfProvider({ providerSession: "provider-1", credentialIds: ["credential-1", "credential-2"] }),
+    plan: [
+      "one_time_codes_by_credential",
+      "one_time_codes_by_provider",
+      "sessions_by_credential",
+      "sessions_by_provider",
+    ],
+  },
+  {
+    name: "what counts once",
+    run: ({ people }) => people.isFirst("answer-1", new Date(now)),
+    plan: [],
+  },
+  {
+    name: "escalations that would use the authority of a person",
+    run: ({ escalations }) => escalations.listAsked(tenant, user, { now: "2026-01-01T00:00:00.000Z", limit: 9 }),
+    plan: ["escalations_by_authority"],
+  },
   {
     name: "the grants of an actor",
     run: ({ grants }) => grants.load(held, neverAborted),
@@ -524,6 +599,22 @@ const reads: Row[] = [
     plan: ["credentials_by_tenant"],
   },
   {
+    name: "people",
+    async run({ people }) {
+      await people.list({ limit: 9 });
+      await people.list({ after: "person-5", limit: 9 });
+    },
+    plan: ["credentials_pkey", "in the order of people_pkey", "people_pkey"],
+  },
+  {
+    name: "people of a tenant",
+    async run({ people }) {
+      await people.list({ namespaceId: "tenant-7", limit: 9 });
+      await people.list({ namespaceId: "tenant-7", after: "person-5", limit: 9 });
+    },
+    plan: ["credentials_pkey", "people_by_tenant"],
+  },
+  {
     name: "turns of every tenant",
     run: ({ turns }) => turns.listAll({ limit: 9, before: "t110000" }),
     plan: ["turn_entries_pkey", "turns_pkey"],
@@ -662,6 +753,7 @@ const reads: Row[] = [
     // It sorts no more than the rows that a page reads.
     onPostgres: ["audit_by_time", "sorted"],
   },
+  { name: "audit events that concern a person", run: auditPages({ concerns: user }), plan: ["audit_by_time"] },
   {
     name: "audit events of an actor by their content",
     run: auditPages({ actor: agent, grant: "grant-1", ...times }),

@@ -3,6 +3,7 @@ import { limitSettings, withMembers } from "../shared/index.ts";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import {
+  type Answerer,
   createCredentialStore,
   createPrincipalStore,
   createSessionStore,
@@ -36,6 +37,7 @@ import {
 } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
+import { createPersonStore, type PersonStore } from "../people/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import { type Deliveries, openDeliveries, type Webhook } from "../webhooks/index.ts";
@@ -65,6 +67,7 @@ export interface Stores {
   credentials: CredentialStore;
   sessions: SessionStore;
   principals: PrincipalStore;
+  people: PersonStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;
   decisions: DecisionLedger;
@@ -90,6 +93,8 @@ export interface StoreOptions {
   openEscalations?: number;
   /** How many people have to approve an escalation; one unless given. */
   approvals?: number;
+  /** Who answers escalations; the person whose authority is used, and reviewers, unless given. */
+  answeredBy?: readonly Answerer[];
   /** How long the approval of an act can be used unless it says so itself; 15 minutes unless given. */
   permitMs?: number;
   /** How long an approval lasts at most; a day unless given. */
@@ -122,7 +127,7 @@ export interface StoreOptions {
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = limitSettings.openEscalations.default } = options;
   const { openTurns, openTurnBytes, unreadMessages } = options;
-  const { approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
+  const { answeredBy, approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
   const { transact = database.transact } = options;
   const revisions = createRevisions(database);
   const ledger = openLedger(withMembers(database, { transact }), options.noticesOf, revisions);
@@ -164,7 +169,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
       if (isRevoked) await closing.ofGrants(transaction, namespaceId, [grantId], at);
       return isRevoked;
     },
-    reviewerProblem,
+    reviewerProblem: (db, credentialId, about, at) => reviewerProblem(db, credentialId, about, at, answeredBy),
     ...(onWithdrawn && { onWithdrawn }),
     async onAnswered(transaction, record, grant) {
       await turns.wakeAnswered(transaction, {
@@ -187,6 +192,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     credentials,
     sessions: createSessionStore(database, { cache, revisions, credentials }),
     principals: createPrincipalStore(database),
+    people: createPersonStore(database, revisions),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),

@@ -40,9 +40,11 @@ import {
   serveProtocol,
   UnreadyError,
 } from "../front/index.ts";
+import { providersOf } from "../people/index.ts";
 import { followHistory } from "./database-history.ts";
 import { recordPins } from "./record-pins.ts";
 import { openAdminApi } from "./admin-api.ts";
+import { openSignIn } from "./sign-in.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
@@ -110,7 +112,7 @@ export async function wireHost(
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
 ): Promise<WiredHost> {
   const { openEscalations, openTurns: maxOpenTurns, openTurnBytes, unreadMessages } = config.limits;
-  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals } = config.escalations;
+  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals, answeredBy } = config.escalations;
   const notices = createNotices({
     webhooks,
     consoleUrl,
@@ -129,6 +131,7 @@ export async function wireHost(
     maxPermitMs: maxPermitMinutes * minuteMs,
     refusalMs: refusalMinutes * minuteMs,
     approvals,
+    answeredBy,
     openEscalations,
     openTurns: maxOpenTurns,
     openTurnBytes,
@@ -197,6 +200,7 @@ export async function wireHost(
   });
   const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
+  const signInConfigs = providersOf(config.signIn);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
   const adminApi = openAdminApi({
@@ -227,6 +231,7 @@ export async function wireHost(
     },
     originOf,
     rateLimit,
+    isTokenSignInOff: signInConfigs.some(({ operatorsOnly }) => operatorsOnly),
     onAuditError,
     api,
     maxStreams: config.limits.eventStreams,
@@ -266,6 +271,7 @@ export async function wireHost(
     protocols: [
       adminApi.protocol,
       consoleProtocol(),
+      ...openSignIn(config, { stores, operators: adminApi.operators, wakeTurns: engine.wake, log }),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
       serveProtocol(hooksProtocol({ api, resolveContext, clock })),

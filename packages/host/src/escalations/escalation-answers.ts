@@ -56,11 +56,11 @@ type Found =
 export interface AnswerOptions extends ApprovalRules, LastingOptions {
   /** Stores the grant of an approval in the transaction of the answer, and when and with which credential that was given. */
   issueGrant(transaction: Transaction<Schema>, grant: Grant, issuing: { at: string; madeWith: string }): Promise<void>;
-  /** Why an answer with a credential does not count in a tenant; undefined when it counts. */
+  /** Why what was said with a credential does not count for an escalation; undefined when it does. */
   reviewerProblem(
     db: Reader,
     credentialId: string,
-    namespaceId: string,
+    about: Pick<EscalationRecord, "namespaceId" | "authority">,
     at: string,
   ): Promise<Exclude<DropReason, "takes_part"> | undefined>;
   /** Called for an answer in its transaction, with the grant of an approval; not for an approval that needs another one. */
@@ -104,7 +104,7 @@ export function createEscalationAnswers(
     const record = recordOf(row, at);
     if (record.ask !== ask || !isUnchanged(record)) return { kind: "other-request" };
     if (takesPart(record, person)) return { kind: "takes-part" };
-    const problem = await reviewerProblem(reader, by, namespaceId, at);
+    const problem = await reviewerProblem(reader, by, record, at);
     // The operator was admitted with a credential that existed then: its row is removed only with its tenant.
     if (problem !== undefined && problem !== "credential_unknown") return { kind: "no-reviewer" };
     return { kind: "found", record };
@@ -116,11 +116,11 @@ export function createEscalationAnswers(
   };
   /** The record with the approvals that count, and those that do not any more among the dropped ones. */
   const withoutInvalid = async (reader: Reader, record: EscalationRecord, at: string): Promise<EscalationRecord> => {
-    const { approvals = [], dropped = [], namespaceId } = record;
+    const { approvals = [], dropped = [] } = record;
     const problems = await Promise.all(
       approvals.map(async ({ by, credential }): Promise<DropReason | undefined> => {
         if (takesPart(record, by)) return "takes_part";
-        return credential === undefined ? "credential_unknown" : reviewerProblem(reader, credential, namespaceId, at);
+        return credential === undefined ? "credential_unknown" : reviewerProblem(reader, credential, record, at);
       }),
     );
     if (problems.every((problem) => problem === undefined)) return record;

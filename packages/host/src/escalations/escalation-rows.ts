@@ -35,6 +35,7 @@ export function rowOf(record: EscalationRecord, { credential, closed }: Escalati
     grant_id: approval === undefined ? null : columnText(approval.grantId),
     credential_id: credential === undefined ? null : columnText(credential),
     execution_id: executionId === undefined ? null : columnText(executionId),
+    authority: columnText(principalKey(authority)),
     closed: closed === undefined ? null : JSON.stringify(closed),
     content: JSON.stringify(record),
   };

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from "kysely";
+import { principalKey, type PrincipalRef } from "turnpike/contracts";
 import type { EscalationQueue, EscalationRef } from "turnpike/kernel";
 import { columnText } from "../shared/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
@@ -32,6 +33,12 @@ export interface EscalationStore extends EscalationAnswers {
   readonly approvalsNeeded: number;
   add(...escalation: Parameters<EscalationQueue["add"]>): Promise<"full" | EscalationRef>;
   find(namespaceId: string, id: string, now: string): Promise<EscalationRecord | undefined>;
+  /** Those that wait and would use a user's authority, the oldest first. */
+  listAsked(
+    namespaceId: string,
+    authority: PrincipalRef,
+    page: { now: string; limit: number },
+  ): Promise<EscalationRecord[]>;
   /** The newest first. */
   list(namespaceId: string, page: EscalationPage): Promise<EscalationRecord[]>;
   /** The last escalation that fits into one page beside those before it: an act has up to a megabyte. Undefined when all fit. */
@@ -77,6 +84,19 @@ export function createEscalationStore(
     async list(namespaceId, page) {
       const rows = await pageOf(reporting, namespaceId, page).selectAll().execute();
       return rows.map((row) => recordOf(row, page.now));
+    },
+    async listAsked(namespaceId, authority, { now, limit }) {
+      const rows = await db
+        .selectFrom("escalations")
+        .selectAll()
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("authority", "=", columnText(principalKey(authority)))
+        .where(isPending)
+        .where("expires_at", ">", now)
+        .orderBy("id")
+        .limit(limit)
+        .execute();
+      return rows.map((row) => recordOf(row, now));
     },
     async findSizeEnd(namespaceId, page) {
       const size = sql<number>`octet_length(content)`.as("size");

@@ -40,6 +40,7 @@ export interface DeletedTenants {
 
 /** The tables whose rows name their tenant and are removed one by one. Counters are removed after what they count. */
 export const rowTables = [
+  "people",
   "credentials",
   "grants",
   "grant_makers",

@@ -110,6 +110,11 @@ export function retentionKinds(
       removeSome: rowsOf("one_time_codes", (before) => sql`expires_at < ${before}`),
     },
     {
+      name: "what counted once",
+      retainMs: 0,
+      removeSome: rowsOf("used_once", (before) => sql`expires_at < ${before}`),
+    },
+    {
       name: "hosts",
       retainMs: dayMs,
       removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),

@@ -33,3 +33,4 @@ export { hashedName, nameTools, providerName, type ToolNames } from "./tool-name
 export { columnText, truncateText, withoutHiddenText } from "./text.ts";
 export { packageFolder, version } from "./version.ts";
 export { withMembers } from "./with-members.ts";
+export { isPlainName } from "./plain-name.ts";

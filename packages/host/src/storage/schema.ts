@@ -210,6 +210,8 @@ export interface Schema {
     credential_id: string | null;
     /** The turn that requested it; null in rows of older versions. */
     execution_id: string | null;
+    /** Whose authority it would use; null in rows of older versions that waited no longer. */
+    authority: string | null;
     /** Why it was closed, as JSON; null when it only expires. */
     closed: string | null;
     content: string;
@@ -253,7 +255,28 @@ export interface Schema {
     last_error: string | null;
     finished_at: string;
   };
-  /** The signed-in browsers of operators. */
+  /** Those who have signed in with an identity provider. */
+  people: {
+    id: string;
+    kind: "person" | "operator";
+    issuer: string;
+    /** The provider's word for them, which stays the same when their name changes. */
+    provider_subject: string;
+    namespace_id: string;
+    /** Who they are here, as text. */
+    principal: string;
+    name: string | null;
+    /** What their sessions are for. No one has its token. */
+    credential_id: string;
+    created_at: string;
+    signed_in_at: string;
+  };
+  /** What counts once: hashes of answers to sign-ins, and of logout tokens. */
+  used_once: {
+    id: string;
+    expires_at: string;
+  };
+  /** The signed-in browsers of operators and of people. */
   sessions: {
     id: string;
     /** The hash of the half that is a cookie. */
@@ -265,6 +288,8 @@ export interface Schema {
     credential_hash: string;
     created_at: string;
     expires_at: string;
+    /** The hash of the identity provider's session, which may end this one. */
+    provider_session: string | null;
   };
   /** Codes that begin a session, once. */
   one_time_codes: {
@@ -275,6 +300,9 @@ export interface Schema {
     credential_hash: string;
     expires_at: string;
     used_at: string | null;
+    /** The hash of what the one browser shows that may use it; null for a code that any browser may use. */
+    browser_hash: string | null;
+    provider_session: string | null;
   };
   /** The tools of MCP servers as they were accepted. */
   mcp_pins: {

@@ -3,6 +3,7 @@ import { contentOperations } from "./content-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { ledgerOperations } from "./ledger-operations.ts";
 import type { Operations } from "./operation.ts";
+import { personOperations } from "./person-operations.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
 
@@ -12,6 +13,7 @@ export { openAllStores, seed, type Operation, type Operations, type Run, type Se
 /** Operations of every method of every store that asks the database, in groups. */
 export const storeOperations: Readonly<Record<string, Operations>> = {
   access: { ...accessOperations, ...grantOperations },
+  people: personOperations,
   ledger: ledgerOperations,
   turns: turnOperations,
   escalations: escalationOperations,

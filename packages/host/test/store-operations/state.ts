@@ -2,13 +2,18 @@ import { sql, type RawBuilder } from "kysely";
 import type { Database } from "../../src/storage/database.ts";
 import type { Seed } from "./operation.ts";
 
+function ofCredentials(seed: Seed): RawBuilder<unknown> {
+  return sql`credential_id in (select id from credentials where ${named(seed)})`;
+}
+
 /** Tables whose rows are of tenants and do not name them. */
 const rowsOf: Readonly<Record<string, (seed: Seed, kind: Database["kind"]) => RawBuilder<unknown>>> = {
   words: ({ tenant }, kind) =>
     sql`${sql.ref(kind === "sqlite" ? "rowid" : "id")} in (select id from files where namespace_id = ${tenant})`,
   turn_entries: ({ tenant }) => sql`turn in (select id from turns where namespace_id = ${tenant})`,
-  sessions: ({ credential }) => sql`credential_id = ${credential.id}`,
-  one_time_codes: ({ credential }) => sql`credential_id = ${credential.id}`,
+  sessions: ofCredentials,
+  one_time_codes: ofCredentials,
+  used_once: ({ tenant }) => sql`id = ${tenant}`,
   database_gaps: ({ tenant }) => sql`id = ${tenant}`,
   mcp_pins: ({ tenant, emptyTenant }) => sql`server in (${tenant}, ${emptyTenant})`,
 };

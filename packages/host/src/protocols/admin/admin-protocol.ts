@@ -27,6 +27,7 @@ import { nameOperations } from "./name-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
 import { inputWithin, requireRole } from "./operator-access.ts";
 import { overviewOperations } from "./overview-operations.ts";
+import { personOperations } from "./person-operations.ts";
 import { createSessionRoute, sessionOperations } from "./session-operations.ts";
 import { searchOperations } from "./search-operations.ts";
 import { everOperations } from "./ever-operations.ts";
@@ -68,6 +69,7 @@ export function adminProtocol(
     ...previewOperations(services),
     ...trialOperations(services),
     ...webhookOperations(services),
+    ...personOperations(services),
     ...databaseOperations(services),
   };
   const streams: AdminStreams = eventStreams(services);

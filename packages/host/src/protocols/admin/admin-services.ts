@@ -16,6 +16,7 @@ import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore, InvariantStore } from "../../grants/index.ts";
 import type { HostUsageStore, LossStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
+import type { PersonStore } from "../../people/index.ts";
 import type { Deliveries } from "../../webhooks/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
 import type { Database, DatabaseCopy } from "../../storage/index.ts";
@@ -39,6 +40,7 @@ export interface AdminStores {
   grants: GrantStore;
   invariants: InvariantStore;
   principals: PrincipalStore;
+  people: Pick<PersonStore, "find" | "list" | "restore">;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
   losses: LossStore;

@@ -1,7 +1,7 @@
 import { type ClosedEscalation, type CredentialRecord, operatorsTenant } from "../../admin-contract/index.ts";
 import type { Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
-import { unprintable } from "../../display/index.ts";
+import { isPlainName } from "../../shared/index.ts";
 import { freshId, isAdminOfAll, isStorable, type Operator, requireOwnToken } from "../../access/index.ts";
 import type { LastingAnswer } from "../../escalations/index.ts";
 import type { Schema } from "../../storage/index.ts";
@@ -49,6 +49,7 @@ export function credentialOperations(services: AdminServices): AdminOperations<C
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (access.admin === true) requirePlainNames(access);
+      if (access.signedIn === true) throw invalid("/access/signedIn: expected only of a user who signs in.");
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshId();
       const { purposes, senders, evaluates, role = "admin", tenant } = access;
@@ -125,6 +126,7 @@ export function credentialOperations(services: AdminServices): AdminOperations<C
       if (!isOwn && operator.role !== "admin") throw forbidden("Only admins rotate the credentials of others.");
       const credential = isOwn ? await credentials.find(id) : await find(id, operator);
       if (credential === undefined) throw notFound("credential of this id");
+      if (credential.access.signedIn === true) throw conflict("Who signs in with a provider has no token to rotate.");
       return operator.change(changeOf("credential.rotate", credential), async () => {
         const token = await credentials.rotate(id, clock());
         if (token === undefined) throw conflict("This credential has been revoked or has expired. Make another.");
@@ -168,14 +170,10 @@ function requirePlainNames({ actor, owner, authority = owner }: CredentialRecord
   for (const [field, principal] of Object.entries({ actor, owner, authority })) {
     const key = principalKey(principal);
     const name = key.slice(key.indexOf(":") + 1);
-    if (name !== name.normalize("NFC") || name !== name.trim() || unseen.test(name))
-      throw invalid(`/access/${field}: ${plainName}`);
+    if (!isPlainName(name)) throw invalid(`/access/${field}: ${plainName}`);
   }
 }
 
 const plainName =
   "expected the name of an operator in Unicode's normal form NFC, without white space at its ends and without characters that " +
   "are invisible. Type it anew.";
-
-/** Characters that are not shown, or that look like a space and are none. */
-const unseen = new RegExp(String.raw`${unprintable}|[^\S ]|\u{2800}`, "u");

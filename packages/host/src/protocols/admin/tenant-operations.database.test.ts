@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "turnpike/contracts";
+import { signedIn } from "../../../test/admin-rows.ts";
 import { envelope } from "../../../test/counting-api.ts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { askIn, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
@@ -21,6 +22,7 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }), "credential-1");
   await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, envelope.createdAt);
   await stores.usage.consume(namespaceId, "one", 3);
+  await signedIn(stores, namespaceId);
   await stores.settings.applyUpdate(context({ namespaceId }), { enable: ["files"] }, neverAborted);
   await askIn(stores, namespaceId);
   for (const id of ["read", "unread"])

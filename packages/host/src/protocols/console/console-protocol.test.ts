@@ -15,6 +15,7 @@ const page = "<!doctype html><title>Turnpike</title>";
 const script = "console.log('1');\n".repeat(100);
 writeFileSync(join(folder, "index.html"), page);
 writeFileSync(join(folder, "docs.html"), "<!doctype html><title>API</title>");
+writeFileSync(join(folder, "me.html"), "<!doctype html><title>Me</title>");
 writeFileSync(join(folder, "assets/index-1a2b.js"), script);
 writeFileSync(join(folder, "assets/index-1a2b.css"), "body {}");
 writeFileSync(join(folder, "assets/icon-1a2b.svg"), "<svg/>");
@@ -40,6 +41,14 @@ describe("the page", () => {
     expect(response.headers.get("content-security-policy")).toBe(policy);
     expect(await (await send("/console/docs.html")).text()).toBe(page);
     expect(consoleProtocol(folder).owns("/docs/")).toBe(false);
+  });
+
+  test("at /me is a person's own, and nowhere else", async () => {
+    const response = await send("/me");
+    expect([response.status, await response.text()]).toEqual([200, "<!doctype html><title>Me</title>"]);
+    expect(response.headers.get("content-security-policy")).toBe(policy);
+    expect(await (await send("/console/me.html")).text()).toBe(page);
+    expect(["/me/", "/me/v1/session", "/mean"].filter((path) => consoleProtocol(folder).owns(path))).toEqual([]);
   });
 
   for (const path of ["/console", "/console/", "/console/demo/now", "/console/a%2Fb/turns/x/y/z?filter=1"]) {

@@ -5,6 +5,7 @@ import { builtFolder, type ConsoleFile, readConsoleFiles } from "./console-files
 
 const root = "/console";
 const docs = "/docs";
+const me = "/me";
 
 /** The page loads and calls nothing but this host, and no other page may embed it. */
 const policy = [
@@ -28,17 +29,18 @@ const safety = {
 };
 
 /**
- * The page for operators below `/console`, the description of the API at `/docs`, and `/`, which leads browsers to the first.
+ * The page for operators below `/console`, that of a person at `/me`, the description of the API at `/docs`, and `/`, which leads browsers to the first.
  * None of them needs a credential or contains any data of the host.
  */
 export function consoleProtocol(folder = builtFolder): ServedProtocol {
   const files = readConsoleFiles(folder);
   return {
-    owns: (path) => path === "/" || path === docs || path === root || path.startsWith(`${root}/`),
+    owns: (path) => path === "/" || path === docs || path === me || path === root || path.startsWith(`${root}/`),
     // The paths under which metrics count requests.
     paths: [
       "/",
       docs,
+      me,
       root,
       `${root}/`,
       `${root}/assets/{file}`,
@@ -70,10 +72,11 @@ function answerRoot({ request, record }: IncomingRequest): Reply {
 function answerFile(files: ReadonlyMap<string, ConsoleFile> | undefined, incoming: IncomingRequest): Reply | Response {
   const { request, path, record } = incoming;
   if (files === undefined) return withoutBody(request.method, notBuilt);
-  const name = path === docs ? "docs.html" : path.slice(root.length + 1);
+  const page = path === docs ? "docs.html" : path === me ? "me.html" : undefined;
+  const name = page ?? path.slice(root.length + 1);
   const isAsset = name.startsWith("assets/");
   // Every other address belongs to a screen.
-  const file = files.get(isAsset || path === docs ? name : "index.html");
+  const file = files.get(isAsset || page !== undefined ? name : "index.html");
   if (file === undefined) throw new ServiceHttpError(404, "not_found", "The console has no such file.");
   // The name of an asset contains a hash of its content.
   record.headers["cache-control"] = isAsset ? "public, max-age=31536000, immutable" : "no-cache";

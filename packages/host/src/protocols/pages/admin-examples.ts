@@ -22,6 +22,9 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listCredentials: { query: { namespaceId } },
   showCredential: { query: { id: credentialId } },
   rotateCredential: { body: { id: credentialId } },
+  listPeople: { query: { namespaceId } },
+  revokePerson: { body: { namespaceId, principal: alice } },
+  restorePerson: { body: { namespaceId, principal: alice } },
   revokeCredential: { body: { id: credentialId, andEverything: true } },
   createGrant: {
     body: {

@@ -43,6 +43,7 @@ const frozen = {
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
     "0034-invariants e259a2e5d96a0322",
+    "0035-people 3b9f5620867681f8",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -79,6 +80,7 @@ const frozen = {
     "0032-database-gaps a14f0c17436052fe",
     "0033-acts d7e6895322134149",
     "0034-invariants e259a2e5d96a0322",
+    "0035-people a11aed767d733fa6",
   ],
 };
 

@@ -472,5 +472,34 @@ export const postgresMigrations: readonly Migration[] = [
       "create table invariants (namespace_id text not null, id text not null, content text not null, primary key (namespace_id, id))",
     ],
   },
+  {
+    name: "0035-people",
+    // An earlier version would begin sessions with codes that another browser was given, and write questions without their authority.
+    allowsPrevious: false,
+    // Those who sign in with an identity provider have a credential without a token, and sessions that the provider may end. What
+    // counts once, such as the answer to a sign-in, is remembered until it would be refused as too old.
+    statements: [
+      `create table people (id text primary key, kind text not null, issuer text not null, provider_subject text not null,
+         namespace_id text not null, principal text not null, name text, credential_id text not null,
+         created_at text not null, signed_in_at text not null)`,
+      "create unique index people_by_subject on people (issuer, provider_subject, kind, namespace_id)",
+      "create unique index people_by_principal on people (namespace_id, principal)",
+      "create index people_by_credential on people (credential_id)",
+      "create index people_by_tenant on people (namespace_id, id)",
+      "create table used_once (id text primary key, expires_at text not null)",
+      "create index used_once_by_expiry on used_once (expires_at)",
+      "alter table sessions add column provider_session text",
+      "create index sessions_by_provider on sessions (provider_session) where provider_session is not null",
+      "alter table one_time_codes add column browser_hash text",
+      "alter table one_time_codes add column provider_session text",
+      "create index one_time_codes_by_credential on one_time_codes (credential_id)",
+      "create index one_time_codes_by_provider on one_time_codes (provider_session) where provider_session is not null",
+      "alter table escalations add column authority text",
+      // An authority that is written with escapes is no name that a person has.
+      `update escalations set authority = 'human:' || (content::json -> 'authority' ->> 'userId')
+         where status = 'pending' and content not like '%\\\\u%' and content::json -> 'authority' ->> 'kind' = 'human'`,
+      "create index escalations_by_authority on escalations (namespace_id, authority, id) where status = 'pending'",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

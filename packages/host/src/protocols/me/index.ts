@@ -1,0 +1,1 @@
+export { personProtocol } from "./person-protocol.ts";

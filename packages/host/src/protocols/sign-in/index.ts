@@ -1,0 +1,1 @@
+export { signInProtocol } from "./sign-in-protocol.ts";

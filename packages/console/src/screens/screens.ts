@@ -36,7 +36,13 @@ export const screens: readonly Screen[] = [
   },
   { name: "why", title: "Why", needs: "explain", below: ["", "what-if", "what-if/revoke"], View: WhyScreen },
   { name: "trail", title: "Audit log", needs: "listAudit", below: ["", "trace/*"], View: AuditLogScreen },
-  { name: "access", title: "Access", needs: "listCredentials", below: ["", "operators", "*"], View: AccessScreen },
+  {
+    name: "access",
+    title: "Access",
+    needs: "listCredentials",
+    below: ["", "people", "operators", "*"],
+    View: AccessScreen,
+  },
   { name: "webhooks", title: "Webhooks", needs: "listDeliveries", below: [""], View: WebhooksScreen },
   {
     name: "tools",

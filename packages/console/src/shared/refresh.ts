@@ -46,6 +46,9 @@ export const isAboutGrants = isAboutChange("grant.");
 /** Whether an operator changed a credential. */
 export const isAboutCredentials = isAboutChange("credential.");
 
+/** Whether a person signed in, was revoked or was restored. */
+export const isAboutPeople = isAboutChange("person.");
+
 function isAboutChange(action: string) {
   return (event: LiveEvent): boolean => event.kind === "trail" && event.event.action?.startsWith(action) === true;
 }

@@ -18,8 +18,9 @@ import { CredentialPage } from "./credential-page.tsx";
 import { CredentialTable } from "./credential-table.tsx";
 import { operatorsTenant, stateOf } from "./credential-text.ts";
 import { MakeCredential } from "./make-credential.tsx";
+import { People } from "./people-list.tsx";
 
-/** Who can come in: the credentials of a tenant, and for operators of all tenants the operators. */
+/** Who can come in: the credentials of a tenant, the people who sign in to it, and for operators of all tenants the operators. */
 export function AccessScreen() {
   const { tenant = "", rest } = place.value;
   const seesOperators = session.current.value?.operator.tenant === undefined;
@@ -27,15 +28,16 @@ export function AccessScreen() {
   return (
     <>
       <h1>Access</h1>
-      {seesOperators && (
-        <Tabs
-          label="Whose credentials"
-          tabs={[
-            { title: `Credentials of ${visibleText(tenant)}`, to: ["access"], isCurrent: step === undefined },
-            { title: "Operators", to: ["access", "operators"], isCurrent: step === "operators" },
-          ]}
-        />
-      )}
+      <Tabs
+        label="Whose access"
+        tabs={[
+          { title: `Credentials of ${visibleText(tenant)}`, to: ["access"], isCurrent: step === undefined },
+          { title: "People", to: ["access", "people"], isCurrent: step === "people" },
+          ...(seesOperators
+            ? [{ title: "Operators", to: ["access", "operators"], isCurrent: step === "operators" }]
+            : []),
+        ]}
+      />
       {viewOf(tenant, step, seesOperators)}
     </>
   );
@@ -43,6 +45,7 @@ export function AccessScreen() {
 
 function viewOf(tenant: string, step: string | undefined, seesOperators: boolean): ComponentChildren {
   if (step === undefined) return <Credentials key="credential" tenant={tenant} kind="credential" />;
+  if (step === "people") return <People key="people" tenant={tenant} />;
   if (step !== "operators") return <CredentialPage key={step} id={step} />;
   if (seesOperators) return <Credentials key="operator" tenant={tenant} kind="operator" />;
   return (

@@ -115,9 +115,11 @@ function Changes({
   if (!isThere) return null;
   return (
     <span class="actions">
-      <button type="button" class="button" onClick={() => onRotate(credential)}>
-        Rotate{whose}
-      </button>
+      {credential.access.signedIn !== true && (
+        <button type="button" class="button" onClick={() => onRotate(credential)}>
+          Rotate{whose}
+        </button>
+      )}
       {may("revokeCredential") && (
         <button type="button" class="button danger" onClick={() => onRevoke(credential)}>
           Revoke{whose}

@@ -38,6 +38,7 @@ for (const kind of anyDatabase) {
       const host = await startHostProcess({ folder, args });
       const lines = commandsOn(host, "curl");
       expect(lines).toHaveLength(5);
+      expect(host.stdout()).toContain(`\n  people  ${host.url}/me\n`);
       const [tools, allowed, denied, namespaces, turn] = lines;
 
       expect(await curl(tools)).toMatchObject([

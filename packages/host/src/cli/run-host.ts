@@ -1,10 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { consoleLink, createCodeFor, type OperatorToken } from "../access/index.ts";
-import { ConfigError, dataFolder, isPostgres, locationOf, programName } from "../shared/index.ts";
+import { SignInConfigSchema } from "../people/index.ts";
+import { ConfigError, dataFolder, isLoopback, isPostgres, locationOf, programName } from "../shared/index.ts";
 import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
-import { demoScreen, type DemoTokens, openDemoWorld, paymentTool } from "../demo/index.ts";
+import {
+  type DemoProvider,
+  demoScreen,
+  type DemoTokens,
+  openDemoProvider,
+  openDemoWorld,
+  paymentTool,
+} from "../demo/index.ts";
 import type { FileStore } from "../files/index.ts";
 import { createLog } from "../telemetry/index.ts";
 import { openRuntimes } from "../turns/index.ts";
@@ -39,18 +47,38 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
     return demo.stores.files;
   };
   const tools = isDemo ? [paymentTool(files)] : [];
-  const host: Host = await startHost(config, { log, ...runtimes, tools, isDemo, isNewOperatorTokenWanted, prepare });
+  let url: string | undefined;
+  const ownProvider = isDemo && mayHaveProvider(config) ? await openDemoProvider(() => url) : undefined;
+  const host: Host = await startHost(withProvider(config, ownProvider), {
+    log,
+    ...runtimes,
+    tools,
+    isDemo,
+    ownProvider,
+    isNewOperatorTokenWanted,
+    prepare,
+  });
+  ({ url } = host);
   try {
     if (isJson) print(JSON.stringify(startedFacts(host, config, isDemo)));
     else if (demo === undefined) print(await startScreen(host, config));
     else {
-      const links = { url: host.url, console: await operatorLink(host) };
+      const links = { url, console: await operatorLink(host), hasPeople: ownProvider !== undefined };
       print(demoScreen(links, operatorFlags(host.url, config), demo.tokens));
     }
     await stopped;
   } finally {
     await host.close();
   }
+}
+
+/** INVARIANT: a provider that signs anyone in as anyone is reached from this machine alone, and is never beside another. */
+function mayHaveProvider({ listen, publicUrl, signIn }: Config): boolean {
+  return isLoopback(listen.host) && publicUrl === undefined && signIn === undefined;
+}
+
+function withProvider(config: Config, provider: DemoProvider | undefined): Config {
+  return provider === undefined ? config : { ...config, signIn: SignInConfigSchema.parse(provider.settings) };
 }
 
 /** What a program has to know of a host that has started. A token is among it only when it is stored nowhere else. */

@@ -9,12 +9,21 @@ import { errorFacts, type Log } from "../telemetry/index.ts";
 import type { Config } from "./config.ts";
 import type { Stores } from "./stores.ts";
 
+interface SignInParts {
+  stores: Stores;
+  operators: OperatorPorts;
+  wakeTurns(): void;
+  log: Log;
+  /** How providers are reached; over the network unless given. */
+  fetch: typeof fetch | undefined;
+}
+
 /** Signing in with identity providers, and the pages of people. Without providers it says that there are none. */
 export function openSignIn(
   { signIn, publicUrl, escalations: { answeredBy } }: Pick<Config, "signIn" | "publicUrl" | "escalations">,
-  { stores, operators, wakeTurns, log }: { stores: Stores; operators: OperatorPorts; wakeTurns: () => void; log: Log },
+  { stores, operators, wakeTurns, log, fetch }: SignInParts,
 ): ServedProtocol[] {
-  const providers = providersOf(signIn).map((config) => openProvider(config));
+  const providers = providersOf(signIn).map((config) => openProvider(config, { fetch }));
   const services = {
     providers,
     people: stores.people,

@@ -37,6 +37,7 @@ import {
   createReadiness,
   createStreamSlots,
   type Front,
+  type Protocol,
   serveProtocol,
   UnreadyError,
 } from "../front/index.ts";
@@ -75,6 +76,8 @@ export interface WireOptions extends Runtimes {
   makeOwnTools?: HostKernelOptions["makeOwnTools"];
   /** Whether the host says of itself that it is a demo. */
   isDemo?: boolean;
+  /** The identity provider of a demo, which runs inside of its host. */
+  ownProvider?: { fetch: typeof fetch; protocol: Protocol<undefined> } | undefined;
   /** The time of day by which it decides; that of the machine unless given. */
   clock?: () => Date;
 }
@@ -107,6 +110,7 @@ export async function wireHost(
     tools = [],
     makeOwnTools,
     isDemo = false,
+    ownProvider,
     clock = () => new Date(),
   }: WireOptions,
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
@@ -271,7 +275,14 @@ export async function wireHost(
     protocols: [
       adminApi.protocol,
       consoleProtocol(),
-      ...openSignIn(config, { stores, operators: adminApi.operators, wakeTurns: engine.wake, log }),
+      ...openSignIn(config, {
+        stores,
+        operators: adminApi.operators,
+        wakeTurns: engine.wake,
+        log,
+        fetch: ownProvider?.fetch,
+      }),
+      ...(ownProvider === undefined ? [] : [serveProtocol(ownProvider.protocol)]),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
       serveProtocol(hooksProtocol({ api, resolveContext, clock })),

@@ -6,6 +6,8 @@ import type { DemoTokens } from "./demo-world.ts";
 interface DemoLinks {
   url: string;
   console: string;
+  /** Whether people can sign in, with the provider of the demo. */
+  hasPeople: boolean;
 }
 
 /** What the demo prints when it has started: a link to the console, and commands that work as they are pasted. */
@@ -53,6 +55,12 @@ export function demoScreen(links: DemoLinks, operatorFlags: string, { assistant 
     `  console ${links.console}`,
     "    This link signs you in as the operator, once, for 10 minutes. Another one:",
     `    ${programName()} console ${operatorFlags}`,
+    ...(links.hasPeople
+      ? [
+          `  people  ${url}/me`,
+          "    Sign in as Alice, Bob or Carol, and see what agents do for you. There are no passwords.",
+        ]
+      : []),
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),

@@ -1,1 +1,2 @@
-export { signInProtocol } from "./sign-in-protocol.ts";
+export { pageReply } from "./sign-in-page.ts";
+export { queryOf, signInProtocol } from "./sign-in-protocol.ts";

@@ -351,7 +351,8 @@ async function signOut({ ports }: SignInServices, incoming: IncomingRequest): Pr
   return jsonReply({});
 }
 
-function queryOf(target: string): URLSearchParams {
+/** What an address asks with, behind its path. */
+export function queryOf(target: string): URLSearchParams {
   const start = target.indexOf("?");
   return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
 }

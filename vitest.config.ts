@@ -29,6 +29,7 @@ const testedBranches = {
   compose: 86,
   protocols: 88,
   front: 86,
+  people: 85,
   access: 94,
   events: 85,
   turns: 89,

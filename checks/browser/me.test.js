@@ -44,9 +44,9 @@ test("a person sees nothing of another's, and the console takes no session of a 
   const { page, problems, close } = await signIn("Bob");
   await page.getByText("Nothing waits for your answer.").waitFor();
   await page.getByText("No one acts for you.").waitFor();
+  expect(problems).toEqual([]);
   await page.goto(`${demo.url}/console/demo/now`);
   await page.getByLabel("Operator's token").waitFor();
-  expect(problems).toEqual([]);
   await close();
 });
 

@@ -50,6 +50,7 @@ export type RefusedSignIn =
   | "no_tenant"
   | "revoked"
   | "taken"
+  | "breaks_rule"
   | "deleted_tenant";
 
 /** Who signs in, by what their provider says of them. */

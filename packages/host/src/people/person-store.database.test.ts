@@ -71,6 +71,17 @@ describe.each(databaseKinds)("people on %s", (kind) => {
     expect(await stores.credentials.list({ namespaceId: tenant, limit: 10 })).toHaveLength(1);
   });
 
+  test("are not let in while what everyone holds would break a rule", async () => {
+    const stores = openStores(await open());
+    const tenant = newTenant();
+    await stores.invariants.add({ id: "no-dens", namespaceId: tenant, never: { resource: "files/den" } }, at);
+    expect(await stores.people.enter(person(tenant, "alice"), at)).toEqual({ kind: "breaks_rule" });
+    expect(await stores.people.list({ namespaceId: tenant, limit: 10 })).toEqual([]);
+    expect(await stores.credentials.list({ namespaceId: tenant, limit: 10 })).toEqual([]);
+    await stores.invariants.remove(tenant, "no-dens");
+    expect(await stores.people.enter(person(tenant, "alice"), at)).toMatchObject({ kind: "entered", isNew: true });
+  });
+
   test("a name is of one user alone: another user of any provider is not let in under it", async () => {
     const stores = openStores(await open());
     const tenant = newTenant();

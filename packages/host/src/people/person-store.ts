@@ -2,7 +2,7 @@ import { parsePrincipal, principalKey, type Grant, type PrincipalRef } from "tur
 import type { Transaction } from "kysely";
 import { columnText } from "../shared/index.ts";
 import { countOnce, createSignedIn, freshId, type PresentedCredential, renewSignedIn } from "../access/index.ts";
-import { insertGrant } from "../grants/index.ts";
+import { insertGrant, InvariantViolatedError } from "../grants/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import { CredentialAccessSchema } from "../admin-contract/index.ts";
 import type { Identity, PersonKind } from "./identify.ts";
@@ -27,7 +27,9 @@ type Entered =
   /** Their credential was revoked. */
   | { kind: "revoked" }
   /** Another user of a provider signs in under this name. */
-  | { kind: "taken" };
+  | { kind: "taken" }
+  /** What everyone is granted would break a rule of the tenant, so no one was let in. */
+  | { kind: "breaks_rule" };
 
 /** Those who have signed in with an identity provider. */
 export interface PersonStore {
@@ -60,54 +62,59 @@ export function createPersonStore({ db, reporting }: Database, revisions: Revisi
       .select("credentials.revoked_at");
   return {
     enter: (identity, at) =>
-      revisions.write(async (transaction): Promise<Entered> => {
-        const { kind, issuer, providerSubject, namespaceId, access, name = null } = identity;
-        const principal = columnText(principalKey(identity.principal));
-        const known = await people(transaction)
-          .where("people.issuer", "=", columnText(issuer))
-          .where("provider_subject", "=", columnText(providerSubject))
-          .where("kind", "=", kind)
-          .where("people.namespace_id", "=", columnText(namespaceId))
-          .executeTakeFirst();
-        const shown = name === null ? null : columnText(name);
-        if (known !== undefined) {
-          // A provider that says another name of the same user would make another user of them.
-          if (known.principal !== principal) return { kind: "taken" };
-          const presented = await renewSignedIn(transaction, known.credential_id, access);
-          if (presented === undefined) return { kind: "revoked" };
-          await transaction
-            .updateTable("people")
-            .set({ name: shown, signed_in_at: at })
-            .where("id", "=", known.id)
-            .execute();
-          const person = personOf({ ...known, name: shown, signed_in_at: at });
-          return { kind: "entered", person, presented, isNew: false, grants: [] };
-        }
-        const isTaken = await transaction
-          .selectFrom("people")
-          .select("id")
-          .where("namespace_id", "=", columnText(namespaceId))
-          .where("principal", "=", principal)
-          .executeTakeFirst();
-        if (isTaken !== undefined) return { kind: "taken" };
-        const presented = await createSignedIn(transaction, { namespaceId, access });
-        const row = {
-          id: freshId(),
-          kind,
-          issuer: columnText(issuer),
-          provider_subject: columnText(providerSubject),
-          namespace_id: columnText(namespaceId),
-          principal,
-          name: shown,
-          credential_id: presented.id,
-          created_at: at,
-          signed_in_at: at,
-        };
-        await transaction.insertInto("people").values(row).execute();
-        const grants = grantsOf(identity, row.id, at);
-        for (const grant of grants) await insertGrant(transaction, grant);
-        return { kind: "entered", person: personOf({ ...row, revoked_at: null }), presented, isNew: true, grants };
-      }),
+      revisions
+        .write(async (transaction): Promise<Entered> => {
+          const { kind, issuer, providerSubject, namespaceId, access, name = null } = identity;
+          const principal = columnText(principalKey(identity.principal));
+          const known = await people(transaction)
+            .where("people.issuer", "=", columnText(issuer))
+            .where("provider_subject", "=", columnText(providerSubject))
+            .where("kind", "=", kind)
+            .where("people.namespace_id", "=", columnText(namespaceId))
+            .executeTakeFirst();
+          const shown = name === null ? null : columnText(name);
+          if (known !== undefined) {
+            // A provider that says another name of the same user would make another user of them.
+            if (known.principal !== principal) return { kind: "taken" };
+            const presented = await renewSignedIn(transaction, known.credential_id, access);
+            if (presented === undefined) return { kind: "revoked" };
+            await transaction
+              .updateTable("people")
+              .set({ name: shown, signed_in_at: at })
+              .where("id", "=", known.id)
+              .execute();
+            const person = personOf({ ...known, name: shown, signed_in_at: at });
+            return { kind: "entered", person, presented, isNew: false, grants: [] };
+          }
+          const isTaken = await transaction
+            .selectFrom("people")
+            .select("id")
+            .where("namespace_id", "=", columnText(namespaceId))
+            .where("principal", "=", principal)
+            .executeTakeFirst();
+          if (isTaken !== undefined) return { kind: "taken" };
+          const presented = await createSignedIn(transaction, { namespaceId, access });
+          const row = {
+            id: freshId(),
+            kind,
+            issuer: columnText(issuer),
+            provider_subject: columnText(providerSubject),
+            namespace_id: columnText(namespaceId),
+            principal,
+            name: shown,
+            credential_id: presented.id,
+            created_at: at,
+            signed_in_at: at,
+          };
+          await transaction.insertInto("people").values(row).execute();
+          const grants = grantsOf(identity, row.id, at);
+          for (const grant of grants) await insertGrant(transaction, grant, { at });
+          return { kind: "entered", person: personOf({ ...row, revoked_at: null }), presented, isNew: true, grants };
+        })
+        .catch((error: unknown): Entered => {
+          if (error instanceof InvariantViolatedError) return { kind: "breaks_rule" };
+          throw error;
+        }),
     async find(namespaceId, principal) {
       const row = await people(db)
         .where("people.namespace_id", "=", columnText(namespaceId))

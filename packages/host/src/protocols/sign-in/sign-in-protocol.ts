@@ -213,6 +213,7 @@ const notLetIn: Readonly<Record<RefusedSignIn, string>> = {
   no_tenant: `Your provider names no tenant of yours. ${askOperator}`,
   revoked: `Your access was revoked. ${askOperator}`,
   taken: `Another user signs in under your name. ${askOperator}`,
+  breaks_rule: `What you would be given breaks a rule about grants. ${askOperator}`,
   deleted_tenant: "Your tenant was deleted.",
 };
 

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { GateAct } from "turnpike/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, newTenant, openHost, temporaryFolder } from "../../test/databases.ts";
+import { eventually } from "../../test/host-calls.ts";
+import { makeReviewers, oona } from "../../test/office.ts";
 import { alice, assistant, grant } from "../../test/records.ts";
 import { createLog } from "../telemetry/index.ts";
 import { loadConfig, type Config } from "./config.ts";
@@ -17,7 +19,13 @@ const act: GateAct = {
 
 describe.each(databaseKinds)("a gate within the process on %s", (kind) => {
   /** A database with the assistant's credential and a grant of two uses. */
-  const prepare = async (): Promise<{ config: Config; id: string; token: string; revoke(): Promise<unknown> }> => {
+  const prepare = async (): Promise<{
+    config: Config;
+    namespaceId: string;
+    id: string;
+    token: string;
+    revoke(): Promise<unknown>;
+  }> => {
     const folder = temporaryFolder();
     const database = await newLocation(kind);
     const config = loadConfig({
@@ -50,7 +58,7 @@ describe.each(databaseKinds)("a gate within the process on %s", (kind) => {
       return credentials.create({ namespaceId, access });
     });
     const revoke = () => change(({ credentials }) => credentials.revoke(made.id, new Date().toISOString()));
-    return { config, ...made, revoke };
+    return { config, namespaceId, ...made, revoke };
   };
   const open = async (config: Config): Promise<HostGate> => {
     const gate = await openGate({ config, env: {}, log: createLog({ level: "silent" }) });
@@ -71,6 +79,27 @@ describe.each(databaseKinds)("a gate within the process on %s", (kind) => {
       code: "grant_exhausted",
     });
     expect(effects).toBe(2);
+  });
+
+  test.runIf(kind === "postgres")("waits for a person, who approves on another host", async () => {
+    const { config, namespaceId, token } = await prepare();
+    const { escalations, credentials, grants } = openStores(await openHost(config.database));
+    await makeReviewers({ credentials }, ["operator-1"]);
+    const pay = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
+    const capabilities = [
+      { resource: pay.resource, actions: [pay.action], scope: "exact" as const, approval: "each" as const },
+    ];
+    await grants.issue(grant("pay", { namespaceId, capabilities }));
+    const gate = (await open(config)).as(token);
+    const running = gate.run({ ...act, tool: "pay", needs: [pay] }, () => "paid", { wait: 600 });
+    const now = new Date().toISOString();
+    const { id, ask } = await eventually(async () => {
+      const [waiting] = await escalations.list(namespaceId, { status: "pending", now, limit: 1 });
+      if (waiting === undefined) throw new Error("No escalation waits yet.");
+      return waiting;
+    });
+    await escalations.approve({ namespaceId, id, ask, by: "operator-1", person: oona, at: new Date().toISOString() });
+    expect(await running).toBe("paid");
   });
 
   test("takes an outcome after the host was closed and opened again", async () => {

@@ -28,7 +28,7 @@ const series = (count: number) =>
   sql`(with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)}) select i from n) as n`;
 const content = JSON.stringify({ ...grant("grant-1"), filling: "x".repeat(200) });
 
-/** A rule for which everything that a principal holds is read. */
+/** A rule about grants. */
 const apart = { id: "rule", separate: { acts: [{ resource: "crm" }, { resource: "payroll" }] } };
 
 const heading = JSON.stringify({
@@ -569,12 +569,6 @@ const reads: Row[] = [
     name: "the rules about the grants of a tenant",
     run: ({ invariants }) => invariants.list(tenant),
     plan: ["invariants_pkey"],
-  },
-  {
-    name: "a new grant, and what decides whether it breaks a rule",
-    run: ({ grants }) => grants.issue(grant("new", { subject: agent, parentId: "grant-1" }), undefined, now),
-    plan: ["grants_by_parent", "grants_by_subject", "grants_pkey", "invariants_pkey"],
-    onPostgres: ["grants_by_holder", "grants_by_parent", "grants_pkey", "invariants_pkey"],
   },
   { name: "the uses of grants", run: ({ usage }) => usage.usedOf(tenant, ["grant-1", "grant-2"]), plan: ["uses_pkey"] },
   {

@@ -60,7 +60,7 @@ export function createHeldCalls({ most, takeSocket, findPending, onError }: Held
       const pending = new Set((await findPending(asked.map(([, { escalation }]) => escalation))).map(nameOf));
       isFailing = false;
       for (const [name, { releases }] of asked)
-        if (!pending.has(name)) for (const release of [...releases]) release(true);
+        if (!pending.has(name)) for (const release of releases) release(true);
     } catch (error) {
       if (!isFailing && !isClosed) onError(error);
       isFailing = true;
@@ -123,7 +123,7 @@ export function createHeldCalls({ most, takeSocket, findPending, onError }: Held
     close() {
       isClosed = true;
       clearTimeout(timer);
-      for (const { releases } of [...held.values()]) for (const release of [...releases]) release(false);
+      for (const { releases } of held.values()) for (const release of releases) release(false);
     },
   };
 }

@@ -147,6 +147,10 @@ describe.runIf(databaseKinds.includes("postgres"))("what another host has acknow
       expect(["denied", 401]).toContain(await requests.turn(nothing));
       expect(await stateOf(tenant)).toEqual([2, "a", 0]);
       expect(await there.db.selectFrom("running_turns").selectAll().execute()).toEqual([]);
+      const turns = there.db.selectFrom("turns").select("status").where("namespace_id", "=", tenant);
+      const statuses = (await turns.execute()).map(({ status }) => status).toSorted();
+      // A caller who is not admitted any more begins none.
+      expect(statuses).toEqual(name === "revokes the grant" ? ["denied", "succeeded"] : ["succeeded"]);
     });
   }
 

@@ -59,8 +59,7 @@ export function createHeldCalls({ most, takeSocket, findPending, onError }: Held
     try {
       const pending = new Set((await findPending(asked.map(([, { escalation }]) => escalation))).map(nameOf));
       isFailing = false;
-      for (const [name, { releases }] of asked)
-        if (!pending.has(name)) for (const release of releases) release(true);
+      for (const [name, { releases }] of asked) if (!pending.has(name)) for (const release of releases) release(true);
     } catch (error) {
       if (!isFailing && !isClosed) onError(error);
       isFailing = true;

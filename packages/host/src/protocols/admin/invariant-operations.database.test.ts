@@ -301,8 +301,8 @@ test("a rule that cannot be read refuses every write of grants", async () => {
   const database = await openFresh(kind);
   const desk = await openOffice(database);
   await database.db.insertInto("invariants").values({ namespace_id: "acme", id: "x", content: "{}" }).execute();
-  await expect(
-    desk.stores.grants.issue(grant("one", { namespaceId: "acme" }), undefined, officeTime),
-  ).rejects.toThrow("expected string");
+  await expect(desk.stores.grants.issue(grant("one", { namespaceId: "acme" }), undefined, officeTime)).rejects.toThrow(
+    "expected string",
+  );
   expect(await idsIn(desk, "acme")).toEqual([]);
 });

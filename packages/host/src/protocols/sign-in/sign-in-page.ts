@@ -34,7 +34,9 @@ export interface SignInPage {
 /** A page as it is answered. Whatever it says of others is text and nothing else. */
 export function pageReply(status: number, { title, text, links }: SignInPage): Reply {
   const said = text === undefined ? "" : `<p>${escaped(text)}</p>`;
-  const buttons = links.map(({ to, says }) => `<a class="button" href="${escaped(to)}">${escaped(says)}</a>`).join("\n");
+  const buttons = links
+    .map(({ to, says }) => `<a class="button" href="${escaped(to)}">${escaped(says)}</a>`)
+    .join("\n");
   const body = `<!doctype html>
 <html lang="en">
 <head>

@@ -26,7 +26,7 @@ test("the whole story is played on the page of a person: Alice signs in, and all
   await asked.getByRole("button", { name: "Allow" }).click();
   await page.getByText("Nothing waits for your answer.").waitFor();
   const statusOf = async () => {
-    const { turns } = await demo.operator.request("listAllTurns", { namespaceId: "demo", limit: 500 });
+    const { turns } = await demo.operator.request("listAllTurns", { namespaceId: "demo", limit: 200 });
     return turns.find(({ executionId }) => executionId === turn)?.status;
   };
   await expect.poll(statusOf).toBe("succeeded");

@@ -51,7 +51,7 @@ const forms = {
     .optional()
     .meta({ description: "these principals alone may do it" }),
   separate: z
-    .strictObject({ acts: z.tuple([z.strictObject(acts), z.strictObject(acts)]) })
+    .strictObject({ acts: z.array(z.strictObject(acts)).length(2) })
     .optional()
     .meta({ description: "no principal may do both at one instant" }),
 };

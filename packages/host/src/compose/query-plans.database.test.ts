@@ -508,6 +508,15 @@ const calls: Row[] = [
     onPostgres: ["escalations_by_status", "escalations_of_turn", "turn_questions_by_id", "turns_by_key"],
   },
   {
+    name: "those that still wait of the escalations of calls that are held",
+    run: ({ escalations }) =>
+      escalations.findPending(
+        Array.from({ length: 200 }, (_, number) => ({ namespaceId: tenant, id: `q${number}` })),
+        now,
+      ),
+    plan: ["escalations_pkey"],
+  },
+  {
     name: "escalations that expired unanswered",
     run: ({ escalations }) => escalations.expire("2026-01-01T01:00:00.000Z", 9),
     plan: ["escalations_by_end", "rowid"],
@@ -864,7 +873,7 @@ const reads: Row[] = [
 
 /** Tables of which a host stores few rows, and those that a query makes of the rows it found. */
 const isSmall =
-  /^all of (names|next_names|held|ended|deleted_tenants|revision|schema_epoch|database_gaps|namespace_settings|hosts|host_leases|pg_database)$/;
+  /^all of (names|next_names|held|json_each|wanted|ended|deleted_tenants|revision|schema_epoch|database_gaps|namespace_settings|hosts|host_leases|pg_database)$/;
 
 describe.each(databaseKinds)("on %s", (kind) => {
   let planned: PlannedDatabase;

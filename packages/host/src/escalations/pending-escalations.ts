@@ -20,9 +20,9 @@ export async function findPending(
     kind === "postgres"
       ? sql`(select value ->> 0 as namespace_id, value ->> 1 as id from json_array_elements(${rows}::json) limit ${escalations.length}::integer) as wanted`
       : sql`(select value ->> 0 as namespace_id, value ->> 1 as id from json_each(${rows})) as wanted`;
-  // The expression keeps the planner from the index of states: the rows are known by their keys.
+  // The expressions keep the planner from the indexes of states and ends: the rows are known by their keys.
   const found = await sql<{ namespace_id: string; id: string }>`select namespace_id, id from ${wanted}
-    join escalations using (namespace_id, id) where status || '' = 'pending' and expires_at > ${now}`.execute(
+    join escalations using (namespace_id, id) where status || '' = 'pending' and expires_at || '' > ${now}`.execute(
     reporting,
   );
   const pending = new Set(found.rows.map(({ namespace_id, id }) => JSON.stringify([namespace_id, id])));

@@ -222,6 +222,11 @@ test("an answer has at most 100 violations, and says that there are more", () =>
 
 for (const row of [
   { name: "an instant that is none", ask: () => violationsOf([], {}, { at: "soon" }), message: "Expected `at`" },
+  {
+    name: "a rule that separates three acts",
+    ask: () => violationsOf([grant()], { separate: { acts: [{ resource }, { resource }, { resource }] } }),
+    message: "separates 3 acts",
+  },
   { name: "a rule without a form", ask: () => violationsOf([grant()], {}), message: "has no form" },
   {
     name: "a place that is none",

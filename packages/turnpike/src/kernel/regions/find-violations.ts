@@ -102,7 +102,9 @@ function compileRule({ id, never, only, separate }: Invariant): CompiledRule {
     return { id, find: (active) => findSingle(active, compileActs(only), breaking) };
   }
   if (separate === undefined) throw new TypeError(`The rule ${JSON.stringify(id)} has no form.`);
-  const [one, other] = [compileActs(separate.acts[0]), compileActs(separate.acts[1])];
+  const [one, other, ...more] = separate.acts.map(compileActs);
+  if (one === undefined || other === undefined || more.length > 0)
+    throw new TypeError(`The rule ${JSON.stringify(id)} separates ${separate.acts.length} acts, and not two.`);
   return { id, find: (active) => findPairs(active, one, other) };
 }
 

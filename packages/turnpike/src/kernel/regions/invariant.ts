@@ -31,7 +31,8 @@ export interface OnlyRule extends RuledActs {
 
 /** No principal may do both at one instant, for whatever purposes and on whosever grants. */
 export interface SeparateRule {
-  acts: readonly [RuledActs, RuledActs];
+  /** Two. */
+  acts: readonly RuledActs[];
 }
 
 /** A rule about what grants allow from now on. It has one of the three forms. */

@@ -82,7 +82,7 @@ test("who could ever reach a resource, and what a principal could ever do, is sh
     issuedAt: new Date().toISOString(),
   });
   await page.getByRole("link", { name: "Who could ever…" }).click();
-  await page.getByText("Name a principal to see everything").waitFor();
+  await page.getByText("Name a principal or a resource.").waitFor();
   await page.getByLabel("Resource").fill("files/parcels/one");
   await page.keyboard.press("Enter");
   const held = page.getByRole("region", { name: "As the grants are" });

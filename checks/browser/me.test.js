@@ -27,7 +27,7 @@ test("the whole story is played on the page of a person: Alice signs in, and all
   await page.getByText("Nothing waits for your answer.").waitFor();
   const statusOf = async () => {
     const { turns } = await demo.operator.request("listAllTurns", { namespaceId: "demo", limit: 200 });
-    return turns.find(({ executionId }) => executionId === turn)?.status;
+    return turns.find(({ state }) => state.executionId === turn)?.state.status;
   };
   await expect.poll(statusOf).toBe("succeeded");
   await page.reload();

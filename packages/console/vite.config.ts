@@ -1,13 +1,23 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type AdminRoute, adminRoutes } from "turnpike-host/admin-contract";
 import { defineConfig } from "vite";
 
-/** What the page knows of the routes: how to send a call, and who may. The schemas would be most of its size. */
+const folder = fileURLToPath(new URL("src/", import.meta.url));
+const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((file) => /\.tsx?$/.test(file))
+  .map((file) => readFileSync(join(folder, file), "utf8"))
+  .join("\n");
+
+/** What the pages know of the routes that they name: how to send a call, and who may. The schemas would be most of their size. */
 const calls = Object.fromEntries(
-  Object.entries<AdminRoute>(adminRoutes).map(([name, { method, path, roles, about, request }]) => [
-    name,
-    { method, path, roles, ...(about === "host" && { isOfHost: true }), ...(request && { hasBody: true }) },
-  ]),
+  Object.entries<AdminRoute>(adminRoutes)
+    .filter(([name]) => sources.includes(`"${name}"`))
+    .map(([name, { method, path, roles, about, request }]) => [
+      name,
+      { method, path, roles, ...(about === "host" && { isOfHost: true }), ...(request && { hasBody: true }) },
+    ]),
 );
 
 export default defineConfig({
@@ -24,10 +34,6 @@ export default defineConfig({
     license: { fileName: "THIRD-PARTY-LICENSES.md" },
     // Into the package of the host, which serves it.
     outDir: fileURLToPath(new URL("../host/dist/console", import.meta.url)),
-    emptyOutDir: true,
-    rolldownOptions: {
-      input: ["index.html", "docs.html", "me.html"].map((page) => fileURLToPath(new URL(page, import.meta.url))),
-    },
     target: "es2022",
     // The first that know `light-dark` and nested rules.
     cssTarget: ["chrome123", "firefox121", "safari17.5"],

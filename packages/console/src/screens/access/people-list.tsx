@@ -46,10 +46,7 @@ export function People({ tenant }: { tenant: string }) {
   };
   return (
     <>
-      <p class="hint">
-        Revoking ends the sessions of a person at once, and lets them in no more, whatever their provider says. What
-        they hold are grants, which stay.
-      </p>
+      <p class="hint">Revoking ends their sessions and lets them in no more. Grants that they hold stay.</p>
       {pages.items?.length === 0 && (
         <Empty title="No one has signed in here.">
           People sign in at /me, where an identity provider is configured.

@@ -47,8 +47,8 @@ export function EverView({ tenant }: { tenant: string }) {
         </button>
       </Form>
       {found === undefined && (
-        <Empty title="Name a principal to see everything that it could ever do, or a resource to see all who could ever reach it.">
-          It counts what is held now or later, what holders may hand on, and what waits for a person's approval.
+        <Empty title="Name a principal or a resource.">
+          It counts what is held now or later, what holders may hand on, and what a person may approve.
         </Empty>
       )}
       {found !== undefined && "problem" in found && <Problem text={found.problem} />}

@@ -26,7 +26,6 @@ const notCodes = {
   no_subject: "why a user is not let in",
   no_tenant: "why a user is not let in",
   deleted_tenant: "why a user is not let in",
-  breaks_rule: "why a user is not let in",
   preferred_username: "a claim of ID tokens",
   client_secret_basic: "how a client authenticates to its provider",
   client_secret_post: "how a client authenticates to its provider",

@@ -10,6 +10,7 @@ const open = sharedDatabase("sqlite");
 /** What takes long for operators. Whatever is added to the table of routes belongs here, or is answered at once. */
 const reports = [
   "applyGrants with dryRun",
+  "checkInvariants",
   "explain",
   "explainDenial",
   "exportAudit",

@@ -129,7 +129,7 @@ function wrongUser(name: string, to: string, user: SignInProvider["user"], right
 function leadingTo(to: string): Attack {
   const open = (world: World, where: string) => shown(newBrowser(world).open(beginningOf(where)));
   return attack({
-    name: `A link has a sign-in lead to ${JSON.stringify(to)}`,
+    name: `A link has a sign-in lead to \`${JSON.stringify(to)}\``,
     surface: "HTTP",
     attack: (world) => open(world, to),
     held: "400",

@@ -94,6 +94,10 @@ export const escalationOperations: Operations = {
     const { id } = await askIn(stores, tenant);
     return () => stores.escalations.find(tenant, id, officeTime);
   },
+  "escalations.findPending": async (stores, { tenant }) => {
+    const { id } = await askIn(stores, tenant);
+    return () => stores.escalations.findPending([{ namespaceId: tenant, id }], officeTime);
+  },
   "escalations.listAsked": async (stores, { tenant }) => {
     const { authority } = await askIn(stores, tenant);
     return () => stores.escalations.listAsked(tenant, authority, { now: officeTime, limit: 9 });

@@ -163,7 +163,7 @@ function kindOf(body: unknown): object {
 }
 
 /** The demo has no MCP server and no webhook. */
-const notInDemo = new Set(["reviewMcpServer", "acceptMcpTools", "retryDelivery"]);
+const notInDemo = new Set(["reviewMcpServer", "acceptMcpTools", "retryDelivery", "revokePerson", "restorePerson"]);
 
 /** Sent only where an MCP server is away; the tests of such servers expect it. */
 const notInDemoHeaders = new Set(["x-tools-unavailable"]);

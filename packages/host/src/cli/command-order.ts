@@ -42,6 +42,7 @@ const summaries: Readonly<Record<string, string>> = {
   login: "Sign in to a host, for the commands that follow.",
   whoami: "Show which host is used here, and who you are to it.",
   logout: "Forget the token of a context.",
+  person: "See who signs in with a provider, and shut a user out.",
   namespace: "Switch tool namespaces of an actor on and off.",
   escalation: "Read and answer what waits for a person.",
   why: "Explain why an act is allowed or denied.",

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
+import { Kysely, PostgresDialect, type RawBuilder, sql, SqliteDialect } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
+import { answerHere } from "../../test/in-process-worker.ts";
 import { otherProcess } from "../../test/other-process.ts";
 import { failingAt } from "../../test/watched-database.ts";
 import type { Database } from "./database.ts";
@@ -13,6 +14,7 @@ import { postgresMigrations } from "./migrations/postgres.ts";
 import { sqliteMigrations } from "./migrations/sqlite.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Schema } from "./schema.ts";
+import { openSqlite } from "./sqlite/open-sqlite.ts";
 import { SqliteFile } from "./sqlite/sqlite-file.ts";
 
 const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
@@ -66,24 +68,58 @@ async function everythingIn(db: Kysely<Schema>, kind: Database["kind"]): Promise
     kind === "sqlite"
       ? sql<{ name: string }>`select name from sqlite_master where type = 'table' and name not like 'sqlite_%'`
       : sql<{ name: string }>`select tablename as name from pg_tables where schemaname = 'public'`;
-  const rows: Record<string, unknown> = {};
-  for (const { name } of (await tables.execute(db)).rows) {
-    if (name === "hosts" || name === "words") continue;
-    const column = name === "kysely_migration" ? sql`name` : sql`*`;
-    rows[name] = (await sql`select ${column} from ${sql.table(name)} order by 1`.execute(db)).rows;
-  }
+  const names = (await tables.execute(db)).rows.map(({ name }) => name);
+  const rows = await rowsOf(
+    db,
+    kind,
+    names.filter((name) => name !== "hosts" && name !== "words"),
+  );
   return { described, rows };
 }
 
-/** What a straight migration makes of an empty database, or of one with rows of an earlier version. */
-async function straight(kind: Database["kind"], hasOldRows: boolean): Promise<unknown> {
+/** The rows of these tables; PostgreSQL is asked for all of them with one statement, because it is asked thousands of times. */
+async function rowsOf(
+  db: Kysely<Schema>,
+  kind: Database["kind"],
+  names: readonly string[],
+): Promise<Record<string, unknown>> {
+  if (kind === "sqlite") {
+    const rows: Record<string, unknown> = {};
+    for (const name of names)
+      rows[name] = (await sql`select ${columnsOf(name)} from ${sql.table(name)} order by 1`.execute(db)).rows;
+    return rows;
+  }
+  const parts = names.map((name) => {
+    const content = name === "kysely_migration" ? sql`name::text` : sql`${sql.table(name)}::text`;
+    return sql`select ${sql.lit(name)} as name, ${content} as content from ${sql.table(name)}`;
+  });
+  if (parts.length === 0) return {};
+  const { rows } = await sql<{
+    name: string;
+    content: string;
+  }>`${sql.join(parts, sql` union all `)} order by 1, 2`.execute(db);
+  const found: Record<string, string[]> = Object.fromEntries(names.map((name) => [name, []]));
+  for (const { name, content } of rows) found[name]?.push(content);
+  return found;
+}
+
+function columnsOf(name: string): RawBuilder<unknown> {
+  return name === "kysely_migration" ? sql`name` : sql`*`;
+}
+
+/** An empty database, or one with rows of an earlier version, after a straight migration. */
+async function migrated(kind: Database["kind"], hasOldRows: boolean): Promise<Kysely<Schema>> {
   const db = await openBare(kind, await newLocation(kind));
   if (hasOldRows) {
     await migrate(db, kind, migrationsOf[kind].slice(0, 2));
     await writeOldRows(db);
   }
   await migrate(db, kind);
-  return everythingIn(db, kind);
+  return db;
+}
+
+async function straight(kind: Database["kind"], hasOldRows: boolean): Promise<unknown> {
+  return everythingIn(await migrated(kind, hasOldRows), kind);
 }
 
 /** What kill -9 would leave at this instant: the bytes of the file, and of its log if there is one. */
@@ -96,8 +132,9 @@ function isSame(one: readonly Buffer[], other: readonly Buffer[] = []): boolean 
   return one.length === other.length && one.every((bytes, place) => other[place]?.equals(bytes));
 }
 
+/** As a host opens it, but without threads: starting them would take longer than everything else. */
 async function openedAgain(location: string): Promise<unknown> {
-  await (await openDatabase(location)).close();
+  await (await openSqlite(location, { startWorker: answerHere })).close();
   return everythingIn(await openBare("sqlite", location), "sqlite");
 }
 
@@ -176,8 +213,9 @@ describe("an SQLite file", () => {
 });
 
 test.each(databaseKinds)("grants whose revocation has come to pass are revoked for good on %s", async (kind) => {
-  const { rows } = (await straight(kind, true)) as { rows: { grants: { id: string; content: string }[] } };
-  expect(rows.grants.map(({ content }) => JSON.parse(content) as unknown)).toEqual(
+  const db = await migrated(kind, true);
+  const grants = await db.selectFrom("grants").select("content").execute();
+  expect(grants.map(({ content }) => JSON.parse(content) as unknown)).toEqual(
     expect.arrayContaining([
       { id: "past", revokedAt: "2026-01-01T00:00:00Z", revoked: true },
       { id: "future", revokedAt: "2999-01-01T00:00:00Z" },

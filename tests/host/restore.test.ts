@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -37,9 +38,18 @@ async function issue(host: HostProcess, ...ids: string[]): Promise<void> {
   for (const id of ids) await makeGrant(host, { id, resource: "files", actions: ["read"] });
 }
 
-/** A host with a backup of two grants, and one grant that came later; it is stopped. */
+/** A host with a backup of two grants, and one grant that came later; it is stopped. Made once: each test has a copy of its folder. */
 async function stoppedHost(): Promise<{ token: string; id: string }> {
-  const host = await start();
+  const { credential, folder: made } = await (stopped ??= makeStoppedHost());
+  cpSync(made, folder, { recursive: true });
+  return credential;
+}
+
+let stopped: ReturnType<typeof makeStoppedHost> | undefined;
+
+async function makeStoppedHost() {
+  const made = makeFolder();
+  const host = await startHostProcess({ folder: made });
   await issue(host, "1", "2");
   const credential = await makeCredential(host);
   // So that the rows of the backup are signed, too.
@@ -47,7 +57,7 @@ async function stoppedHost(): Promise<{ token: string; id: string }> {
   expect((await command(host, words`backup saved.db`)).code).toBe(0);
   await issue(host, "3");
   await host.stop();
-  return credential;
+  return { credential, folder: made };
 }
 
 async function byHand(path: string, work: (db: Awaited<ReturnType<typeof openDatabase>>["db"]) => Promise<unknown>) {

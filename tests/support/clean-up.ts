@@ -1,9 +1,5 @@
 import { afterAll } from "vitest";
 import { endProcesses } from "./host-process.ts";
-import { endSessions } from "./terminal.ts";
 
 // Vitest runs this for each test file. Whatever the file started and made goes with it, however its tests ended.
-afterAll(async () => {
-  await endSessions();
-  await endProcesses();
-});
+afterAll(endProcesses);

@@ -4,6 +4,7 @@ import { commandFile } from "../../packages/host/dist/cli/command-file.js";
 
 const { runCommand } = await import(commandFile());
 
+const begunWith = { ...process.env };
 const printed = { stdout: "", stderr: "" };
 for (const stream of ["stdout", "stderr"]) {
   process[stream].write = (text) => {
@@ -12,11 +13,11 @@ for (const stream of ["stdout", "stderr"]) {
   };
 }
 
-async function run({ id, args, env }) {
+async function run({ id, folder, args, env }) {
   Object.assign(printed, { stdout: "", stderr: "" });
-  for (const name of Object.keys(process.env))
-    if (name.startsWith("TURNPIKE_") || name === "COLUMNS" || name === "XDG_CONFIG_HOME") delete process.env[name];
-  Object.assign(process.env, env);
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, begunWith, { HOME: folder }, env);
+  process.chdir(folder);
   const code = await runCommand(args);
   process.send({ id, code, ...printed });
 }

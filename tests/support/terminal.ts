@@ -1,5 +1,4 @@
 import { execFile, fork, type ChildProcess, type StdioOptions } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,15 +50,40 @@ export function command({ folder, url }: Place, args: readonly string[], token?:
   return commandWith(folder, [...args, "--url", url], token === undefined ? {} : { TURNPIKE_TOKEN: token });
 }
 
-const sessions = new Map<string, ChildProcess>();
+/** A process in which commands are run, one after the other. */
+interface Session {
+  readonly child: ChildProcess;
+  /** Where its last command was typed, and how many have not ended. */
+  folder: string;
+  running: number;
+}
 
-/** Ends every process in which commands were run. */
-export async function endSessions(): Promise<void> {
-  for (const session of sessions.values()) {
-    session.disconnect();
-    await once(session, "exit");
-  }
-  sessions.clear();
+/** They outlive their file: to start one takes longer than most commands. */
+const sessions = new Set<Session>();
+
+/** The session of commands that still run in a folder, else one that is free. */
+function sessionFor(folder: string): Session {
+  const all = [...sessions];
+  return (
+    all.find((session) => session.running > 0 && session.folder === folder) ??
+    all.find((session) => session.running === 0) ??
+    startSession(folder)
+  );
+}
+
+function startSession(folder: string): Session {
+  const { PATH = "" } = process.env;
+  // Whatever reads standard input finds its end.
+  const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
+  const child = fork(commandSession, { env: { PATH }, execArgv: [], stdio });
+  child.setMaxListeners(0);
+  // It ends with the process of the tests, which does not wait for it.
+  child.unref();
+  child.channel?.unref();
+  const session: Session = { child, folder, running: 0 };
+  sessions.add(session);
+  child.once("exit", () => sessions.delete(session));
+  return session;
 }
 
 /** Runs `turnpike` in a folder, with nothing in its environment but these variables. */
@@ -68,23 +92,21 @@ export function commandWith(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Printed> {
-  const { PATH = "" } = process.env;
-  // Whatever reads standard input finds its end.
-  const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
-  const session =
-    sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH, HOME: folder }, execArgv: [], stdio });
-  session.setMaxListeners(0);
-  sessions.set(folder, session);
+  const session = sessionFor(folder);
+  const { child } = session;
+  session.folder = folder;
+  session.running += 1;
   const id = crypto.randomUUID();
   return new Promise((resolve, reject) => {
     const read = (message: Printed & { id: string }): void => {
       if (message.id !== id) return;
-      session.off("message", read).off("exit", reject);
+      child.off("message", read).off("exit", reject);
+      session.running -= 1;
       const { code, stdout, stderr } = message;
       resolve({ code, stdout, stderr });
     };
-    session.on("message", read).once("exit", reject);
-    session.send({ id, args, env });
+    child.on("message", read).once("exit", reject);
+    child.send({ id, folder, args, env });
   });
 }
 

@@ -1,5 +1,6 @@
-// Runs the most telling tests on the other versions of Node that are supported: SQLite and the channels to MCP servers; the library
-// and the first hour with the packed packages; on the newest what SQLite promises. Takes `-- 24` to run one of them.
+// Runs the most telling tests on the other versions of Node that are supported: SQLite and the channels to MCP servers; what the
+// library does with the platform's requests, and the first hour with the packed packages; on the newest what SQLite promises.
+// Takes `-- 24` to run one of them.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -12,7 +13,13 @@ const projects = ["unit", "sqlite", "faults", "e2e"].flatMap((name) => ["--proje
 const channels = ["packages/host/src/mcp-servers/http-channel", "packages/host/src/mcp-servers/stdio-channel"];
 const tests = {
   22: ["packages/host/src/storage/sqlite", ...channels],
-  24: ["packages/turnpike/src", "packages/host/src/storage/sqlite", ...channels, "tests/first-hour"],
+  24: [
+    "packages/turnpike/src/http",
+    "packages/turnpike/src/client",
+    "packages/host/src/storage/sqlite",
+    ...channels,
+    "tests/first-hour",
+  ],
   // What SQLite promises, with Node's own driver, which each version may change.
   26: [
     "packages/host/src/storage",

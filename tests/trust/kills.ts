@@ -6,7 +6,7 @@ import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
 import { runWorlds, type Suite, type Trial, type WorldOutcome } from "./suite.ts";
 
 /** So many kills have one database; then everything that was acknowledged is held against it. */
-const killsOfWorld = 10;
+const killsOfWorld = 5;
 
 /**
  * Kills a host under load until it is over, on SQLite; or, for an odd seed, one of two on one PostgreSQL, while the other goes

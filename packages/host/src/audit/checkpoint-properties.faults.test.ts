@@ -141,6 +141,6 @@ test("whatever a host records, signs and is killed at, an untouched audit log is
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });

@@ -51,7 +51,10 @@ export class Model {
   readonly #approved = new Map<string, number>();
 
   readonly #permitted = new Set<string>();
-  /** Decisions that were stored when the storage went back, and whether no operator has accepted that yet. */
+  /**
+   * Decisions that were stored when the storage went back, with those that were lost each time before: what was decided then can take
+   * effect much later. And whether no operator has accepted the loss yet.
+   */
   #stored: readonly Decision[] = [];
   #isBehind = false;
 
@@ -100,7 +103,8 @@ export class Model {
 
   /** From here on nothing may happen that was not decided before: the storage went back. */
   wentBack(stored: readonly Decision[]): void {
-    [this.#stored, this.#isBehind] = [stored, true];
+    this.#stored = [...this.#stored.filter(({ isLost }) => isLost), ...stored];
+    this.#isBehind = true;
     this.count("failovers");
   }
 

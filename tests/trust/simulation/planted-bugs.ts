@@ -101,6 +101,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     finds: /a revoked credential of \S+ was answered/,
   },
   {
+    name: "what a host knew before counts, although another host has revoked it since",
+    plant: (step) => replaced(step, [["set value = value where value = ?", "set value = value where ? is not null"]]),
+    finds: /after its revocation was acknowledged|a revoked credential of \S+ was answered|is revoked, and answered/,
+  },
+  {
     name: "turns are found without their tenant",
     plant: (step) =>
       replaced(step, [

@@ -11,12 +11,13 @@ export interface TurnsBySender {
 
 /**
  * A sender is verified when the message of the turn is in the agent's inbox, because no principal can send a message there in
- * another one's name. Nothing in the request itself can claim that.
+ * another one's name. Nothing in the request itself can claim that. The inbox is not read where it makes no difference.
  */
 export function verifySenders(
   messages: Pick<MessageStore, "holds">,
   { claimed, verified, onError }: TurnsBySender,
 ): TurnExecutionPort {
+  if (claimed === verified) return claimed;
   return {
     async execute(turn, options) {
       const isVerified = await messages.holds(turn.context.namespaceId, turn.message).catch((error: unknown) => {

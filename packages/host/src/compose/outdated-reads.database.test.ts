@@ -214,6 +214,21 @@ describe.runIf(databaseKinds.includes("postgres"))("what another host has acknow
     expect(await host.stores.audit.verify(tenant)).not.toHaveProperty("broken", expect.anything());
   });
 
+  test("that does not concern a turn lets it begin once, and shows nowhere", async () => {
+    const { host, there, other, stateOf, open } = await openHosts();
+    const { tenant, requests } = await open();
+    const nothing = () => Promise.resolve();
+    await requests.turn(nothing);
+    await other.grants.issue(grantOver("other", newTenant(), namespaces));
+    expect(await requests.turn(nothing)).toBe("succeeded");
+    expect(await stateOf(tenant)).toEqual([4, "a", 0]);
+    const turns = there.db.selectFrom("turns").select("status").where("namespace_id", "=", tenant);
+    expect(await turns.execute()).toEqual([{ status: "succeeded" }, { status: "succeeded" }]);
+    const events = (await host.stores.audit.list(tenant, { limit: 500 })).map(({ event }) => event);
+    const countOf = (type: string) => events.filter((event) => event.type === type).length;
+    expect([countOf("turn.started"), countOf("turn.ended"), countOf("tool.catalog.listed")]).toEqual([2, 2, 2]);
+  });
+
   test("a call of a turn that was tried again is stored with its turn once", async () => {
     const { there, other, open } = await openHosts();
     const { requests } = await open();

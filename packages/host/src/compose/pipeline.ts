@@ -201,14 +201,14 @@ export function inPortLayers(ports: LayeredPorts, metrics: Metrics, isTraced: bo
 }
 
 /**
- * The kernel that turns run on: it tries a call of a turn again that was decided on what is outdated. INVARIANT: such a call was not
- * carried out, because its decision is written first.
+ * The kernel that turns run on: it tries the admission of a turn, and each of its calls, again that was decided on what is outdated.
+ * INVARIANT: nothing was carried out then, because the decision is written first.
  */
 export function attemptCalls(kernel: Kernel, attempt: Stores["attempt"]): Kernel {
   return {
     ...kernel,
     async admitTurn(context, turn, options) {
-      const admission = await kernel.admitTurn(context, turn, options);
+      const admission = await attempt(() => kernel.admitTurn(context, turn, options));
       if (admission.kind === "refused") return admission;
       const { scope } = admission;
       const invokeTool: TurnScope["invokeTool"] = (...call) => attempt(() => scope.invokeTool(...call));

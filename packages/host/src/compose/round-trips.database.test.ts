@@ -118,7 +118,7 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
       "a resource operation": 3,
       "a message": 3,
     });
-    expect(await countWarm(acts.turn)).toBe(19);
+    expect(await countWarm(acts.turn)).toBe(13);
     expect(ofCalls.at(-1)).toEqual({ before: 1, after: 1 });
 
     await issueBounded();

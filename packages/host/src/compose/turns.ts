@@ -50,9 +50,10 @@ export async function openTurns(config: Config, parts: TurnParts): Promise<Opene
           "could not run turn to its end, its result has the code",
         ),
     });
+  const claimed = turnsWith(runtime);
   const turns = verifySenders(stores.messages, {
-    claimed: turnsWith(runtime),
-    verified: turnsWith(runtimeOfVerifiedSenders),
+    claimed,
+    verified: runtimeOfVerifiedSenders === runtime ? claimed : turnsWith(runtimeOfVerifiedSenders),
     onError: (error) => log.error(errorFacts(error), "could not read inbox, its sender counts as claimed"),
   });
   const onSlotError = (error: unknown): void =>

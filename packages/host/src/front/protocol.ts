@@ -19,7 +19,10 @@ export interface ProtocolRoute<Admitted> {
   answer(incoming: IncomingRequest, admitted: Admitted): Promise<Reply | Response>;
   /** Whether the answer to a request may be a stream, which stays open for as long as its reader wants. */
   mayStream?(incoming: IncomingRequest): boolean;
-  /** Runs the admission of the sender and the answer, both again if need be. What the first of both came to does not show then. */
+  /**
+   * Runs the admission of the sender and the answer, both again if need be. What the first of both came to does not show then. Not used
+   * where the answer may be a stream.
+   */
   attempt?<T>(act: () => Promise<T>): Promise<T>;
 }
 
@@ -65,7 +68,9 @@ export function serveProtocol<Admitted>(protocol: Protocol<Admitted>, streams?: 
         const isCounted = streams !== undefined && row.mayStream?.(incoming) === true;
         return isCounted ? answerInSlot(streams, incoming, answer) : answer();
       };
-      return row?.attempt === undefined ? act() : row.attempt(act);
+      // The first of two streams would stay open.
+      if (row?.attempt === undefined || row.mayStream?.(incoming) === true) return act();
+      return row.attempt(act);
     },
   };
 }

@@ -20,7 +20,7 @@ export interface ServiceParts {
   pages?: readonly ProtocolRoute<undefined>[];
   /** The routes of turns need it. */
   journal?: TurnJournal;
-  /** Runs what ends with a decision that is written, the admission of its sender included. */
+  /** Runs what begins or ends with a decision that is written, the admission of its sender included. */
   attempt?: <T>(act: () => Promise<T>) => Promise<T>;
 }
 
@@ -56,7 +56,7 @@ export function serviceProtocol(
   };
 }
 
-/** The paths of single decisions. INVARIANT: nothing happens there before the decision is written. */
+/** The paths of single decisions, and of turns. INVARIANT: nothing happens there before the decision, or the beginning, is written. */
 const decided: ReadonlySet<string> = new Set(
   [
     routes.authorize,
@@ -65,6 +65,7 @@ const decided: ReadonlySet<string> = new Set(
     routes.sendMessage,
     routes.beginAct,
     routes.finishAct,
+    routes.executeTurn,
   ].map(({ path }) => path),
 );
 

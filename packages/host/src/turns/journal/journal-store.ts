@@ -10,11 +10,11 @@ import {
   type TurnResult,
   type TurnStatus,
 } from "turnpike/contracts";
-import type { CallOptions } from "turnpike/kernel";
+import { OutdatedReadsError, type CallOptions } from "turnpike/kernel";
 import { TurnPause, type KnownTurn, type TurnJournal, type RunWriter } from "turnpike/runtime";
 import { limitSettings } from "../../shared/index.ts";
 import { createRetryQueue, entryOf, turnFingerprint, type Ledger, type OpenTurnLimits } from "../../ledger/index.ts";
-import { lockRevision, type Database, type Schema } from "../../storage/index.ts";
+import { currentBasis, lockRevision, type Database, type Schema } from "../../storage/index.ts";
 import { followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
 import { LedgerRunWriter, turnTaken, type RunWriterListener, type RunStart } from "./run-writer.ts";
@@ -191,23 +191,23 @@ export function createTurnJournal(
       const row = newTurnRow(turn, credential, most);
       const { namespaceId, actor } = turn.context;
       const key = { namespaceId, actor, executionId: turn.request.executionId };
-      const submission = { begins: row, alternatives: [{ entries: (call.writes?.pendingEvents ?? []).map(entryOf) }] };
+      const alternatives = [{ entries: (call.writes?.pendingEvents ?? []).map(entryOf) }];
       for (;;) {
         // Set before the ledger answers, so that a poll for turns without a run does not find this one.
         writers.set(row.id, undefined);
-        const isBegun = await ledger.submit(submission).then(
-          ({ kind }) => kind === "written",
-          (error: unknown) => {
+        const { kind } = await ledger
+          .submit({ begins: row, alternatives, basis: currentBasis() })
+          .catch((error: unknown) => {
             writers.delete(row.id);
             throw error;
-          },
-        );
-        if (isBegun) {
+          });
+        if (kind === "written") {
           const progress = { at: turn.startedAt, steps: 0, toolCalls: 0, ranMs: 0 };
           const start = { id: row.id, run: 1, turn, credential, stored: [], progress };
           return { kind: "begun", writer: openWriter({ ...start, entries: 0, events: 0, bytes: row.bytes }) };
         }
         writers.delete(row.id);
+        if (kind === "outdated") throw new OutdatedReadsError();
         const known = await reader.byTakenKey(key);
         if (known === undefined) {
           await requireRoom(database, row);

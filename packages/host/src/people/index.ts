@@ -14,5 +14,13 @@ export {
   readProvider,
   SignInRefusedError,
 } from "./provider.ts";
-export { beginSignIn, destinationOf, isAnswerTo, readBegun, secretsOf, writeBegun } from "./sign-in.ts";
+export {
+  beginSignIn,
+  type BegunSignIn,
+  destinationOf,
+  isAnswerTo,
+  readBegun,
+  secretsOf,
+  writeBegun,
+} from "./sign-in.ts";
 export { nameOf, type ProviderConfig, providersOf, type SignInConfig, SignInConfigSchema } from "./sign-in-config.ts";

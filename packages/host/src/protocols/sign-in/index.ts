@@ -1,2 +1,3 @@
+export { queryOf } from "./addresses.ts";
 export { pageReply } from "./sign-in-page.ts";
-export { queryOf, signInProtocol } from "./sign-in-protocol.ts";
+export { signInProtocol } from "./sign-in-protocol.ts";

@@ -57,6 +57,15 @@ ${buttons}
   return { status, headers: safety, body };
 }
 
+/** Sends the browser on to an address that no cache stores and no other site learns. */
+export function redirectReply(location: string): Reply {
+  return {
+    status: 303,
+    headers: { location, "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    body: null,
+  };
+}
+
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",

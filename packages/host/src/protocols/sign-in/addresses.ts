@@ -1,0 +1,13 @@
+/** Where the provider sends browsers back to. */
+export const callbackPath = "/sign-in/callback";
+
+/** Where a sign-in begins that leads to an address, with one provider or with one that the person chooses. */
+export function linkTo(to: string, provider?: string): string {
+  return `/sign-in?${new URLSearchParams({ to, ...(provider !== undefined && { provider }) }).toString()}`;
+}
+
+/** What an address asks with, behind its path. */
+export function queryOf(target: string): URLSearchParams {
+  const start = target.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
+}

@@ -26,6 +26,8 @@ export interface SignInProvider {
   /** What the users say of themselves; `sub` is who signs in next. */
   user: JWTPayload & { sub: string };
   misbehavior: Misbehavior;
+  /** The secret of its client, and where it wants to be shown it; a client without one is a public one. */
+  client: { secret?: string; showsIn?: "header" | "body" };
   /** What was asked of it so far. */
   readonly requests: string[];
   signLogout(claims: Record<string, unknown>, isForeignKey?: boolean): Promise<string>;
@@ -48,6 +50,7 @@ async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<S
     issuer: "",
     user,
     misbehavior: {},
+    client: {},
     requests,
     signLogout: (claims, isForeignKey) =>
       sign(
@@ -67,8 +70,8 @@ async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<S
         server.close(() => resolve());
       }),
   };
-  const json = (response: ServerResponse, body: unknown, status = 200): void => {
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const json = (response: ServerResponse, body: unknown, status = 200, headers: object = {}): void => {
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
   const authorize = (url: URL, response: ServerResponse): void => {
     const code = randomBytes(16).toString("hex");
@@ -91,6 +94,8 @@ async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<S
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const sent = new URLSearchParams(Buffer.concat(chunks).toString());
+    if (secretOf(provider.client.showsIn ?? "header", request, sent) !== provider.client.secret)
+      return json(response, { error: "invalid_client" }, 401, { "www-authenticate": 'Basic realm="test"' });
     const issued = codes.get(sent.get("code") ?? "");
     codes.delete(sent.get("code") ?? "");
     const challenge = createHash("sha256")
@@ -128,6 +133,7 @@ async function openSignInProvider(user: JWTPayload & { sub: string }): Promise<S
           response_types_supported: ["code"],
           subject_types_supported: ["public"],
           id_token_signing_alg_values_supported: ["ES256"],
+          ...(provider.client.showsIn === "body" && { token_endpoint_auth_methods_supported: ["client_secret_post"] }),
           authorization_response_iss_parameter_supported: true,
         });
       case "/keys":
@@ -150,6 +156,18 @@ export async function signInProviderOfTest(user: JWTPayload & { sub: string }): 
   const provider = await openSignInProvider(user);
   onTestFinished(() => provider.close());
   return provider;
+}
+
+/** The secret that a client shows; undefined for one that shows none, or shows it elsewhere. */
+function secretOf(
+  showsIn: "header" | "body",
+  { headers: { authorization } }: IncomingMessage,
+  sent: URLSearchParams,
+): string | undefined {
+  if (showsIn === "body") return sent.get("client_secret") ?? undefined;
+  if (authorization === undefined) return undefined;
+  const [, password = ""] = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
+  return decodeURIComponent(password.replaceAll("+", " "));
 }
 
 function seconds(): number {

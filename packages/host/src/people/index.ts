@@ -1,3 +1,4 @@
+export { ClientSecretError } from "./client-secret.ts";
 export { identify, type Identity, type PersonKind, type RefusedSignIn } from "./identify.ts";
 export {
   type AdmittedPerson,

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
 import { createRemoteJWKSet, customFetch as joseFetch, jwtVerify } from "jose";
 import type * as OpenId from "openid-client";
+import { isCausedBy } from "../shared/index.ts";
+import { clientAuthentication, ClientSecretError, readClientSecret } from "./client-secret.ts";
 import type { ProvedClaims } from "./identify.ts";
 import { nameOf, type ProviderConfig } from "./sign-in-config.ts";
 
@@ -23,11 +24,17 @@ interface ProviderLogout {
 export interface IdentityProvider {
   readonly name: string;
   readonly config: ProviderConfig;
-  /** Where the browser is sent. Throws a `ProviderAwayError` when the provider's metadata cannot be read. */
+  /**
+   * Where the browser is sent. Throws a `ProviderAwayError` when the provider's metadata cannot be read, or a `ClientSecretError`, because
+   * the answer could not be proved later.
+   */
   addressOf(redirectUri: string, secrets: SignInSecrets): Promise<URL>;
-  /** What the answer proves. Throws a `SignInRefusedError` for one that proves nothing, or a `ProviderAwayError`. */
+  /**
+   * What the answer proves. Throws a `SignInRefusedError` for one that proves nothing, a `ProviderAwayError`, or a `ClientSecretError` when
+   * the provider does not take this host for its client.
+   */
   prove(answer: URL, secrets: SignInSecrets): Promise<ProvedClaims>;
-  /** What a logout token says. Throws like `prove`. */
+  /** What a logout token says. Throws a `SignInRefusedError` for one that counts for nothing, or a `ProviderAwayError`. */
   readLogout(token: string): Promise<ProviderLogout>;
 }
 
@@ -52,12 +59,9 @@ const logoutAge = "2 minutes";
 const logoutMs = 10 * 60_000;
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
 
-/**
- * Opens a provider. Its metadata is read when it is first needed, and cached: the host starts without it. A secret is read each time
- * that happens, so that a new file needs no restart before the first sign-in.
- */
+/** Opens a provider. Its metadata is read when it is first needed, and cached: the host starts without it. */
 export function openProvider(config: ProviderConfig, { fetch: fetchIt }: ProviderOptions = {}): IdentityProvider {
-  const { issuer, clientId, scopes } = config;
+  const { issuer, clientId, clientSecretFile, scopes } = config;
   let opening: Promise<Opened> | undefined;
   const open = (): Promise<Opened> =>
     (opening ??= discover(config, fetchIt).catch((cause: unknown) => {
@@ -68,6 +72,7 @@ export function openProvider(config: ProviderConfig, { fetch: fetchIt }: Provide
     name: nameOf(config),
     config,
     async addressOf(redirectUri, { state, nonce, verifier }) {
+      if (clientSecretFile !== undefined) readClientSecret(clientSecretFile);
       const { client, configuration } = await open();
       return client.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
@@ -93,7 +98,9 @@ export function openProvider(config: ProviderConfig, { fetch: fetchIt }: Provide
         if (claims === undefined || claims.sub === "") throw new SignInRefusedError("There is no ID token.");
         return claims;
       } catch (cause) {
-        if (isNetworkError(cause)) throw new ProviderAwayError(`${issuer} does not answer.`, { cause });
+        if (isUnanswered(cause)) throw new ProviderAwayError(`${issuer} does not answer.`, { cause });
+        if (isCausedBy(cause, ClientSecretError) || isUnknownClient(client, cause))
+          throw new ClientSecretError(`${issuer} does not take this host for its client ${clientId}.`, { cause });
         throw new SignInRefusedError("The provider's answer does not sign anyone in.", { cause });
       }
     },
@@ -117,6 +124,7 @@ export function openProvider(config: ProviderConfig, { fetch: fetchIt }: Provide
           throw new SignInRefusedError("It is no logout token.");
         return { id: jti, sub, sid: session, expiresAt: new Date(Date.now() + logoutMs) };
       } catch (cause) {
+        if (isUnanswered(cause)) throw new ProviderAwayError(`${issuer} does not say its keys.`, { cause });
         throw new SignInRefusedError("The logout token is not valid.", { cause });
       }
     },
@@ -142,7 +150,7 @@ async function discover(config: ProviderConfig, fetchIt: typeof fetch | undefine
     new URL(issuer),
     clientId,
     undefined,
-    clientSecretFile === undefined ? client.None() : authenticateWith(client, secretIn(clientSecretFile)),
+    clientAuthentication(client, clientSecretFile),
     {
       execute,
       timeout: answerSeconds,
@@ -155,28 +163,22 @@ async function discover(config: ProviderConfig, fetchIt: typeof fetch | undefine
   return { client, configuration, keys };
 }
 
-/** The secret goes into the header unless the provider knows it in the body alone. */
-function authenticateWith(client: typeof OpenId, secret: string): OpenId.ClientAuth {
-  const [inHeader, inBody] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];
-  return (server, ...request) => {
-    const known = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const isInBody = known.includes("client_secret_post") && !known.includes("client_secret_basic");
-    (isInBody ? inBody : inHeader)(server, ...request);
-  };
-}
-
-function secretIn(file: string): string {
-  const secret = readFileSync(file, "utf8").trim();
-  if (secret === "") throw new Error(`${file} is empty.`);
-  return secret;
-}
-
 /** Whether there was no answer at all, or one that says that the provider has a problem of its own. */
-function isNetworkError(error: unknown): boolean {
+function isUnanswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { cause } = error;
-  const status = cause instanceof Response ? cause.status : undefined;
-  return error.name === "TimeoutError" || error.message === "fetch failed" || (status !== undefined && status >= 500);
+  const { cause, message } = error;
+  const code = "code" in error ? error.code : undefined;
+  if (cause instanceof Response) return cause.status >= 500;
+  return message === "fetch failed" || unanswered.has(code);
+}
+
+/** What openid-client and jose call an answer that did not come in time, and a key set that could not be read. */
+const unanswered: ReadonlySet<unknown> = new Set(["OAUTH_TIMEOUT", "ERR_JWKS_TIMEOUT", "ERR_JOSE_GENERIC"]);
+
+/** Whether a provider says that it does not know this host, or another secret of it. */
+function isUnknownClient(client: typeof OpenId, error: unknown): boolean {
+  if (error instanceof client.WWWAuthenticateChallengeError) return true;
+  return error instanceof client.ResponseBodyError && error.error === "invalid_client";
 }
 
 /** Reads the metadata of a provider, and nothing else. Throws a `ProviderAwayError`. */

@@ -3,6 +3,7 @@ import { setSignInCookie } from "../../access/index.ts";
 import type { IncomingRequest } from "../../front/index.ts";
 import {
   beginSignIn,
+  ClientSecretError,
   destinationOf,
   type IdentityProvider,
   type PersonKind,
@@ -11,7 +12,7 @@ import {
   writeBegun,
 } from "../../people/index.ts";
 import { callbackPath, linkTo, queryOf } from "./addresses.ts";
-import { awayPage, noProviderPage, nowherePage } from "./refusal-pages.ts";
+import { awayPage, noProviderPage, nowherePage, unknownHostPage } from "./refusal-pages.ts";
 import { pageReply, redirectReply } from "./sign-in-page.ts";
 import type { SignInServices } from "./sign-in-services.ts";
 
@@ -36,9 +37,10 @@ export async function beginAtProvider(services: SignInServices, { request, recor
     record.headers["set-cookie"] = setSignInCookie(origin, writeBegun(begun));
     return redirectReply(address.href);
   } catch (error) {
-    if (!(error instanceof ProviderAwayError)) throw error;
+    const isAway = error instanceof ProviderAwayError;
+    if (!isAway && !(error instanceof ClientSecretError)) throw error;
     services.onRefused({ provider: provider.name, requestId: record.requestId }, error);
-    return awayPage(to, provider.name);
+    return isAway ? awayPage(to, provider.name) : unknownHostPage(to, provider.name);
   }
 }
 

@@ -3,6 +3,7 @@ import { browserHashOf, codeLink, freshId, readSignInCookie, secretHashOf } from
 import type { IncomingRequest } from "../../front/index.ts";
 import {
   type BegunSignIn,
+  ClientSecretError,
   destinationOf,
   identify,
   type IdentityProvider,
@@ -16,7 +17,7 @@ import {
 import { callbackPath, linkTo, queryOf } from "./addresses.ts";
 import { endFormer, providerSessionHash } from "./end-sessions.ts";
 import { letIn, NotLetInError } from "./let-in.ts";
-import { awayPage, lostPage, notLetInPage, unprovedPage } from "./refusal-pages.ts";
+import { awayPage, lostPage, notLetInPage, unknownHostPage, unprovedPage } from "./refusal-pages.ts";
 import { redirectReply } from "./sign-in-page.ts";
 import type { SignInServices } from "./sign-in-services.ts";
 
@@ -87,5 +88,6 @@ function refusalOf(
   if (error instanceof NotLetInError) return notLetInPage(to, error.reason);
   if (error instanceof SignInRefusedError) return unprovedPage(to, provider, said);
   if (error instanceof ProviderAwayError) return awayPage(to, provider);
+  if (error instanceof ClientSecretError) return unknownHostPage(to, provider);
   return undefined;
 }

@@ -26,6 +26,15 @@ export function awayPage(to: string, provider: string): Reply {
   });
 }
 
+/** This host has no secret that the provider takes. */
+export function unknownHostPage(to: string, provider: string): Reply {
+  return pageReply(503, {
+    title: `${provider} does not know this host`,
+    text: "An operator has to correct the secret that this host has there.",
+    links: [{ to: linkTo(to), says: "Try again" }],
+  });
+}
+
 /** The answer fits no sign-in of this browser, or has been used. */
 export function lostPage(to: string): Reply {
   return pageReply(400, {

@@ -50,9 +50,9 @@ function open(wrong: Record<string, Answer> = {}) {
 }
 
 const fails =
-  (error: Error): Answer =>
+  (thrown: Error): Answer =>
   () =>
-    Promise.reject(error);
+    Promise.reject(thrown);
 /** What Fetch throws. */
 const troubles: { name: string; trouble: Answer }[] = [
   { name: "does not answer in time", trouble: fails(new DOMException("It took too long.", "TimeoutError")) },

@@ -6,6 +6,8 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.js"],
     ...patience,
+    // Foreign programs say much that is of no use while all goes well.
+    silent: "passed-only",
     reporters: ["default", "../../scripts/closing-line.js"],
   },
 });

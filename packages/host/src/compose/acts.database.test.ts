@@ -204,6 +204,17 @@ describe.each(databaseKinds)("an act on %s", (kind) => {
       expect(await used("run")).toBe(0);
     });
 
+    test("says that it waits, until a person has answered", async () => {
+      const { waiting, answer, host, again, read, begin } = await openAsked();
+      expect(await read()).toMatchObject({ status: 200, body: waiting.body });
+      await begin({ id: "act-2" });
+      expect((await read()).body).toEqual(waiting.body);
+      await host.stores.escalations.approve(answer);
+      expect(await read()).toMatchObject({ status: 404 });
+      await again();
+      expect((await read()).body).toMatchObject({ status: "allowed" });
+    });
+
     test("runs under the approval of exactly that act, once", async () => {
       const { answer, host, used, again, begin } = await openAsked();
       await host.stores.escalations.approve(answer);

@@ -48,7 +48,7 @@ test("the layers around operations are these, in this order", () => {
     "refuse what is new when too old: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
     "say which servers are away: listTools",
     "refuse on a database that went back: invokeTool, invokeResource, sendMessage, beginAct, finishAct, executeTurn",
-    "say where an approval is given: beginAct",
+    "say where an approval is given: beginAct, getAct",
     "name the turn of an act: beginAct",
     "limit senders: executeTurn",
     "answer known turns: executeTurn",

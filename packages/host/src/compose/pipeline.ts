@@ -1,4 +1,4 @@
-import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
+import type { AccessContext, ActState, DiscoveryContext } from "turnpike/contracts";
 import { acceptContext, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import type {
   ActStore,
@@ -109,7 +109,7 @@ export function requestLayers(parts: PipelineParts & { engine: Pick<TurnEngine, 
       wraps: begun,
       wrap: (api) => refuseOnLoss(api, losses, begun),
     },
-    { name: "say where an approval is given", wraps: ["beginAct"], wrap: (api) => sayWhere(api, urlOf) },
+    { name: "say where an approval is given", wraps: ["beginAct", "getAct"], wrap: (api) => sayWhere(api, urlOf) },
     { name: "name the turn of an act", wraps: ["beginAct"], wrap: (api) => nameTurns(api, turns) },
     // Above replay protection, so that no caller is shown the result of a turn that they could not have started.
     { name: "limit senders", wraps: ["executeTurn"], wrap: limitSenders },
@@ -238,13 +238,15 @@ function sayUnavailable(api: ServiceApi, unavailable: PipelineParts["unavailable
 
 /** The same api, which says of an act that waits for a person where they answer. */
 function sayWhere(api: ServiceApi, urlOf: PipelineParts["urlOf"]): ServiceApi {
+  const [beginAct, getAct] = [withActs(api.beginAct), withActs(api.getAct)];
+  const withUrl = ({ namespaceId }: DiscoveryContext, state: ActState): ActState => {
+    if (state.status !== "waiting" || state.escalationId === undefined) return state;
+    return { ...state, url: urlOf(namespaceId, state.escalationId) };
+  };
   return {
     ...api,
-    async beginAct(context, request, call) {
-      const state = await actsOf(api).beginAct(context, request, call);
-      if (state.status !== "waiting" || state.escalationId === undefined) return state;
-      return { ...state, url: urlOf(context.namespaceId, state.escalationId) };
-    },
+    beginAct: async (context, request, call) => withUrl(context, await beginAct(context, request, call)),
+    getAct: async (context, id, scope, call) => withUrl(context, await getAct(context, id, scope, call)),
   };
 }
 
@@ -257,18 +259,18 @@ function nameTurns(api: ServiceApi, turns: Pick<TurnJournalStore, "find">): Serv
     ...api,
     async beginAct(context, request, call) {
       const { executionId } = request;
-      if (executionId === undefined) return actsOf(api).beginAct(context, request, call);
+      if (executionId === undefined) return withActs(api.beginAct)(context, request, call);
       const { namespaceId, actor } = context;
       const turn = await turns.find({ namespaceId, actor, executionId });
       const isRunning = turn?.status === "running" || turn?.status === "waiting";
       const named = isRunning ? acceptContext({ ...context, executionId }, "required") : context;
-      return actsOf(api).beginAct(named, request, call);
+      return withActs(api.beginAct)(named, request, call);
     },
   };
 }
 
-/** The api of a kernel with a store of acts has these operations. */
-function actsOf({ beginAct }: ServiceApi): Required<Pick<ServiceApi, "beginAct">> {
-  if (beginAct === undefined) throw new TypeError("The host has no store of acts.");
-  return { beginAct };
+/** The api of a kernel with a store of acts has its operations. */
+function withActs<Operation>(operation: Operation | undefined): Operation {
+  if (operation === undefined) throw new TypeError("The host has no store of acts.");
+  return operation;
 }

@@ -96,6 +96,9 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into people (id, kind, issuer, provider_subject, namespace_id, principal, credential_id, created_at, signed_in_at)
       select 'person-' || i, 'person', 'https://id.example', 'subject-' || i, 'tenant-' || (i % 50), 'human:user-' || i,
         'credential-' || i, ${at}, ${at} from ${series(10_000)}`,
+    sql`insert into waiting_acts (namespace_id, actor, scope, id, ask, asked_at)
+      select 'tenant-' || (i % 50), 'agent:agent-' || (i % 200), 'trace trace-' || i, 'act-' || i, 'ask-' || i, ${at}
+      from ${series(10_000)}`,
     sql`insert into used_once (id, expires_at) select 'answer-' || i, ${at} from ${series(10_000)}`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
@@ -515,6 +518,11 @@ const calls: Row[] = [
         now,
       ),
     plan: ["escalations_pkey"],
+  },
+  {
+    name: "an act that waits for a person",
+    run: ({ acts }) => acts.findWaiting({ namespaceId: tenant, actor: agent, scope: "trace trace-7", id: "act-7" }),
+    plan: ["waiting_acts_pkey"],
   },
   {
     name: "escalations that expired unanswered",

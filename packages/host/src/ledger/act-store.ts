@@ -52,6 +52,8 @@ const maxOutcomeBytes = 262_144;
 const maxRecent = 10_000;
 const findSql = `select nonce, fingerprint, expires_at, content, status, outcome, completed_at, is_late from acts
   where namespace_id = $1 and actor = $2 and scope = $3 and id = $4`;
+const findWaitingSql = `select ask from waiting_acts
+  where namespace_id = $1 and actor = $2 and scope = $3 and id = $4`;
 
 /** INVARIANT: a claim of an act belongs to its lease. No host ends it, whichever host began it and whether that host lives. */
 export function createActStore(database: Database, ledger: Ledger): HostActStore {
@@ -114,12 +116,12 @@ export function createActStore(database: Database, ledger: Ledger): HostActStore
           () => {},
           (choices) => beginnings(row, act, claim.nonce, choices),
         );
-        const taken = await decide(scope);
+        const verdict = await decide(scope);
         const { state } = scope;
         switch (state.kind) {
           case "made":
-            if (taken === undefined) throw new Error("An act began that was refused.");
-            remember(row, { ...act, claim: claim.nonce, taken });
+            if (verdict.kind === "refused") throw new Error("An act began that was refused.");
+            remember(row, { ...act, claim: claim.nonce, taken: verdict.taken });
             return { kind: "begun" };
           case "taken": {
             const known = await orUnavailable(find(row));
@@ -144,11 +146,18 @@ export function createActStore(database: Database, ledger: Ledger): HostActStore
     },
     recall: (key) => recent.get(nameOf(rowKey(key))),
     find: (key) => orUnavailable(find(rowKey(key))),
+    async findWaiting(key) {
+      const { namespace_id, actor, scope, id } = rowKey(key);
+      const [row] = await orUnavailable(
+        database.read<Pick<Schema["waiting_acts"], "ask">>(findWaitingSql, [namespace_id, actor, scope, id]),
+      );
+      return row?.ask;
+    },
     close: () => unknown.close(),
   };
 }
 
-/** The alternatives of choices. One that allows the act begins it. */
+/** The alternatives of choices. One that allows the act begins it, and one that a person's approval would turn lets it wait. */
 function beginnings(
   key: RowKey,
   { tool, context, fingerprint, expiresAt }: NewAct,
@@ -156,8 +165,10 @@ function beginnings(
   choices: readonly DecisionChoice[],
 ): readonly Alternative[] {
   return alternativesOf(choices).map((alternative, place) => {
+    const { uses = [], permit, grants = [], requestHash, event } = choices[place] as DecisionChoice;
+    if (alternative.isRefusal === true && requestHash !== undefined)
+      return { ...alternative, waiting: { ...key, ask: columnText(requestHash), asked_at: event.at } };
     if (alternative.isRefusal === true) return alternative;
-    const { uses = [], permit, grants = [] } = choices[place] as DecisionChoice;
     const content: ActContent = { tool, context, taken: { grants, uses, ...(permit && { permit }) } };
     const begun: NewActRow = {
       ...key,

@@ -103,6 +103,7 @@ export function decideBatch(
     turns: [],
     notices: [],
     begunActs: [],
+    waitingActs: [],
     endedActs: [],
   };
   const turns = new Map<string, TurnWrite>();
@@ -122,11 +123,12 @@ export function decideBatch(
     count.taken += used - count.used;
     count.used = used;
   };
-  const take = ({ uses = [], entries, begun, ended }: Alternative): void => {
+  const take = ({ uses = [], entries, begun, waiting, ended }: Alternative): void => {
     for (const use of uses) change(use, 1);
     // A permit comes back where the database says that it still counts.
     for (const use of ended?.returned?.uses ?? []) change(use, -1);
     if (begun !== undefined) writes.begunActs.push(begun);
+    if (waiting !== undefined) writes.waitingActs.push(waiting);
     if (ended !== undefined) writes.endedActs.push(ended);
     for (const entry of entries) {
       const namespaceId = entry.namespace_id;

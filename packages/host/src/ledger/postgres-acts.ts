@@ -1,5 +1,5 @@
 import type { Step } from "../storage/index.ts";
-import type { ActEnding, NewActRow } from "./submission.ts";
+import type { ActEnding, ActWrites } from "./submission.ts";
 
 const keyColumns = "namespace_id text, actor text, scope text, id text, nonce text";
 const beginActsSql = `insert into acts (namespace_id, actor, scope, id, nonce, fingerprint, expires_at, content)
@@ -7,6 +7,12 @@ const beginActsSql = `insert into acts (namespace_id, actor, scope, id, nonce, f
   from json_to_recordset($1::json) as new(${keyColumns}, fingerprint text, expires_at text, content text)
   on conflict (namespace_id, actor, scope, id) do update set nonce = excluded.nonce, fingerprint = excluded.fingerprint,
     expires_at = excluded.expires_at, content = excluded.content, status = null, outcome = null, completed_at = null, is_late = 0`;
+/** In the order of their keys, so that hosts that write the same rows do not deadlock. A statement can write a row once. */
+const awaitActsSql = `insert into waiting_acts (namespace_id, actor, scope, id, ask, asked_at)
+  select distinct on (namespace_id, actor, scope, id) namespace_id, actor, scope, id, ask, asked_at
+  from json_to_recordset($1::json) as new(namespace_id text, actor text, scope text, id text, ask text, asked_at text)
+  order by namespace_id, actor, scope, id, asked_at desc
+  on conflict (namespace_id, actor, scope, id) do update set ask = excluded.ask, asked_at = excluded.asked_at`;
 const endActsSql = `update acts set status = ended.status, outcome = ended.outcome, completed_at = ended.completed_at,
     is_late = ended.is_late
   from json_to_recordset($1::json) as ended(${keyColumns}, status text, outcome text, completed_at text, is_late integer)
@@ -21,12 +27,17 @@ const returnPermitsSql = `update uses set used = 0
       and escalations.permit_expires_at > returned.at)`;
 
 /** What a batch writes of acts; most batches nothing. */
-export function actSteps(begun: readonly NewActRow[], ended: readonly ActEnding[]): Step[] {
-  if (begun.length + ended.length === 0) return [];
+export function actSteps({ begunActs, waitingActs, endedActs }: ActWrites): Step[] {
+  if (begunActs.length + waitingActs.length + endedActs.length === 0) return [];
   const step = (sql: string, values: readonly unknown[]): Step[] =>
     values.length === 0 ? [] : [{ sql, rows: [[JSON.stringify(values)]] }];
-  const ends = ended.map(({ returned: _returned, ...row }) => row);
-  return [...step(beginActsSql, begun), ...step(endActsSql, ends), ...step(returnPermitsSql, ended.flatMap(permitRow))];
+  const ends = endedActs.map(({ returned: _returned, ...row }) => row);
+  return [
+    ...step(beginActsSql, begunActs),
+    ...step(awaitActsSql, waitingActs),
+    ...step(endActsSql, ends),
+    ...step(returnPermitsSql, endedActs.flatMap(permitRow)),
+  ];
 }
 
 function permitRow({ completed_at: at, returned }: ActEnding): object[] {

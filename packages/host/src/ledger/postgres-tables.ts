@@ -205,7 +205,7 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       const step = { sql, rows: [[...values, ...turnValues, ...useValues]] };
       // Most batches have no notices, so the statement is a transaction by itself.
       const noted = notices.length === 0 ? [] : [{ sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
-      const steps = [step, ...noted, ...actSteps(writes.begunActs, writes.endedActs)];
+      const steps = [step, ...noted, ...actSteps(writes)];
       try {
         const [written] = await transact((run) => run(steps, "commit"));
         const own = written?.rows[0]?.["own"] as readonly string[] | null | undefined;
@@ -290,7 +290,7 @@ function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
 
 async function commit(
   run: RunSteps,
-  { givenBack, uses, rows, heads, endings, turns, notices, begunActs, endedActs }: Writes,
+  { givenBack, uses, rows, heads, endings, turns, notices, ...acts }: Writes,
 ): Promise<ReadonlySet<string>> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
@@ -315,7 +315,7 @@ async function commit(
       step(countSql, counts),
       step(rowsSql, rows),
       step(noticesSql, notices),
-      ...actSteps(begunActs, endedActs),
+      ...actSteps(acts),
       step(newHeadsSql, heads),
       step(releaseSql, [...endings.flatMap(released), ...givenBack.map(({ key, nonce }) => ({ ...key, nonce }))]),
       step(finishSql, endings.flatMap(finished), new Date().toISOString()),

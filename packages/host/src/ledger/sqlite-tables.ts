@@ -63,7 +63,6 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   return {
     async commitOptimistic({ claims, begins, writes, before, revision }) {
       const { givenBack, uses, rows, heads, endings, turns, notices } = writes;
-      const { begunActs, endedActs } = writes;
       const steps: Step[] = [
         { sql: sameRevisionSql, rows: revision === undefined ? [] : [[revision]], mustChange: true },
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
@@ -74,7 +73,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
         { sql: noticeSql, rows: notices.map(noticeValues) },
-        ...actSteps(begunActs, endedActs),
+        ...actSteps(writes),
         ...endingSteps(endings, givenBack),
       ];
       try {
@@ -116,7 +115,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
 
 async function commit(
   run: RunSteps,
-  { givenBack, uses, rows, heads, endings, turns, notices, begunActs, endedActs }: Writes,
+  { givenBack, uses, rows, heads, endings, turns, notices, ...acts }: Writes,
 ): Promise<ReadonlySet<string>> {
   const steps: Step[] = [
     ...turnSteps(turns),
@@ -127,7 +126,7 @@ async function commit(
       sql: newHeadSql,
       rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
     },
-    ...actSteps(begunActs, endedActs),
+    ...actSteps(acts),
     ...endingSteps(endings, givenBack),
   ];
   return fencedIn(endings, await runAll(run, steps));

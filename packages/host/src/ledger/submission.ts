@@ -39,6 +39,9 @@ export interface Use {
 /** The beginning of an act. It replaces an earlier one of the same key, which has ended. */
 export type NewActRow = Omit<Selectable<Schema["acts"]>, "status" | "outcome" | "completed_at" | "is_late">;
 
+/** An act that waits for a person. It replaces what waited under the same key before. */
+export type WaitingActRow = Schema["waiting_acts"];
+
 /** The outcome of an act. */
 export interface ActEnding extends Pick<NewActRow, "namespace_id" | "actor" | "scope" | "id" | "nonce"> {
   status: "succeeded" | "failed";
@@ -55,6 +58,7 @@ export interface Alternative {
   uses?: readonly Use[];
   entries: readonly AuditEntry[];
   begun?: NewActRow;
+  waiting?: WaitingActRow;
   ended?: ActEnding;
   /** Nothing happens because of it, so a claim in the same submission is released. */
   isRefusal?: boolean;
@@ -186,8 +190,15 @@ export interface CountedUse extends Omit<Use, "maxUses"> {
   taken: number;
 }
 
+/** What a batch writes of acts. */
+export interface ActWrites {
+  begunActs: NewActRow[];
+  waitingActs: WaitingActRow[];
+  endedActs: ActEnding[];
+}
+
 /** What a batch writes. */
-export interface Writes {
+export interface Writes extends ActWrites {
   /** Claims whose submissions were refused. Their keys stay free. */
   givenBack: Claim[];
   /** Each use that the batch was decided on, in the order in which they are locked. */
@@ -198,8 +209,6 @@ export interface Writes {
   /** Each turn once. */
   turns: TurnWrite[];
   notices: Notice[];
-  begunActs: NewActRow[];
-  endedActs: ActEnding[];
 }
 
 /** One transaction of a batch. */

@@ -53,6 +53,7 @@ export const rowTables = [
   "inboxes",
   "replay",
   "acts",
+  "waiting_acts",
   "outbox",
   "webhook_history",
 ] as const satisfies readonly (keyof Schema)[];

@@ -24,7 +24,7 @@ const future = "2999-01-01T00:00:00.000Z";
 
 function kindsOf(database: Database, settings: object = {}, refusalMinutes = 60) {
   const config = {
-    escalations: { refusalMinutes },
+    escalations: { refusalMinutes, expireHours: 24 },
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
     retention: RetentionSettingsSchema.parse(settings),
   };
@@ -191,6 +191,23 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
     const left = await stores.escalations.list("acme", { limit: 10, now: "2026-01-05T13:00:00.000Z" });
     expect(left.map(({ id, status }) => [id, status])).toEqual([[open.id, "pending"]]);
+  });
+
+  test("what waited is retained as long as a person may be asked about it", async () => {
+    const database = await openFresh(kind);
+    const row = { namespace_id: "acme", actor: "agent:a", scope: "t", ask: "h" };
+    for (const [id, asked_at] of [
+      ["old", "2026-01-01T00:00:00.000Z"],
+      ["new", "2026-01-05T00:00:00.000Z"],
+    ] as const)
+      await database.db
+        .insertInto("waiting_acts")
+        .values({ ...row, id, asked_at })
+        .execute();
+    expect(kindsOf(database).find(({ name }) => name === "acts that waited")?.retainMs).toBe(86_400_000);
+    expect(await remove(database, "acts that waited", "2026-01-03T00:00:00.000Z")).toBe(1);
+    const left = await database.db.selectFrom("waiting_acts").select("id").execute();
+    expect(left).toEqual([{ id: "new" }]);
   });
 
   test("an escalation is retained as long as a denial counts, whatever else is said", async () => {

@@ -20,7 +20,7 @@ export const RetentionSettingsSchema = z.strictObject({
 interface Settings {
   replay: { keepResultsDays: number; keepReadsHours: number };
   retention: z.infer<typeof RetentionSettingsSchema>;
-  escalations: { refusalMinutes: number };
+  escalations: { refusalMinutes: number; expireHours: number };
 }
 
 /** One kind of row, and how long it is retained. */
@@ -37,7 +37,7 @@ const dayMs = 24 * hourMs;
 
 /** Every kind of row that is retained for a limited time. */
 export function retentionKinds(
-  { replay, retention, escalations: { refusalMinutes } }: Settings,
+  { replay, retention, escalations: { refusalMinutes, expireHours } }: Settings,
   database: Database,
   { forgetResults }: Pick<ReplayStore, "forgetResults">,
 ): RetentionKind[] {
@@ -75,6 +75,12 @@ export function retentionKinds(
           .executeTakeFirst();
         return Number(numUpdatedRows);
       },
+    },
+    {
+      name: "acts that waited",
+      // An escalation expires so long after its act was asked about last, at the latest.
+      retainMs: expireHours * hourMs,
+      removeSome: rowsOf("waiting_acts", (before) => sql`asked_at < ${before}`),
     },
     {
       name: "messages",

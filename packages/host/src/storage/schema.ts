@@ -128,6 +128,16 @@ export interface Schema {
     completed_at: string | null;
     is_late: Generated<number>;
   };
+  /** What waited last for a person under the key of an act. */
+  waiting_acts: {
+    namespace_id: string;
+    actor: string;
+    scope: string;
+    id: string;
+    /** The request hash, by which the escalation is found. */
+    ask: string;
+    asked_at: string;
+  };
   /** One row for each turn: its state, and what is needed to resume it. */
   turns: {
     /** Sorts by age. */

@@ -108,10 +108,11 @@ test("an act tells how it began and ended, and nothing that its caller says of i
     begin: () => Promise.resolve({ kind: "begun" }),
     finish: () => Promise.resolve("stored"),
     find: () => Promise.resolve(undefined),
+    findWaiting: () => Promise.resolve(undefined),
   });
   const key = { namespaceId: "acme", actor: context().actor, scope: "trace planted", id: "act-1" };
   const act = { tool: "deploy", fingerprint: "planted" } as never;
-  await within(tracing, () => acts.begin(key, act, () => Promise.resolve(undefined)));
+  await within(tracing, () => acts.begin(key, act, () => Promise.resolve({ kind: "refused" })));
   for (const error of [undefined, { code: "planted", message: "planted" }]) {
     const end = { status: error === undefined ? "succeeded" : "failed", isLate: false, output: "planted", error };
     await within(tracing, () => acts.finish(key, act, { end } as never));

@@ -46,7 +46,9 @@ async function beginAct(
   const act = { tool: "send_mail", fingerprint: "one", expiresAt: future, context: about };
   return acts.begin(actKey(namespaceId), act, async (writes) => {
     const place = await decisions.decide(choices, { writes }).catch(() => -1);
-    return place === 0 ? { grants: ["seeded", "new"], uses: choices[0]?.uses ?? [] } : undefined;
+    const isTaken = place === 0 && choices[0]?.event.outcome !== "denied";
+    if (!isTaken) return { kind: "refused" };
+    return { kind: "allowed", taken: { grants: ["seeded", "new"], uses: choices[0]?.uses ?? [] } };
   });
 }
 
@@ -94,6 +96,16 @@ export const ledgerOperations: Operations = {
     const choices = await choicesIn(stores, tenant);
     return () => beginAct(stores, tenant, choices);
   },
+  "acts.begin, of one that waits": async (stores, { tenant }) => {
+    const [choice] = await choicesIn(stores, tenant);
+    if (choice === undefined) throw new Error("There is no choice.");
+    const waiting = { event: { ...choice.event, outcome: "denied" as const }, requestHash: "hash" };
+    return () => beginAct(stores, tenant, [waiting]);
+  },
+  "acts.findWaiting":
+    ({ acts }, { tenant }) =>
+    () =>
+      acts.findWaiting(actKey(tenant)),
   "acts.finish": async (stores, { tenant }) => {
     await beginAct(stores, tenant, await choicesIn(stores, tenant));
     const act = await stores.acts.find(actKey(tenant));

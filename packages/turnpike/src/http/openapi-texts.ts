@@ -148,7 +148,8 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     summary: "Where is this act?",
     description:
       "Says where an act of the caller's own is. An act of another caller is `not_found`, like one that does not exist. Only where the host has a store of acts.",
-    answer: "The act: allowed, reported, or interrupted, when its lease ran out without an outcome.",
+    answer:
+      "The act: waiting while a person is asked about it, allowed, reported, or interrupted, when its lease ran out without an outcome.",
   },
 };
 

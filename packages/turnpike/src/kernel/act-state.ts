@@ -16,6 +16,11 @@ export function isOver({ expiresAt }: Pick<StoredAct, "expiresAt">, now: string)
   return !((parseInstant(expiresAt) ?? Number.NaN) > (parseInstant(now) ?? Number.NaN));
 }
 
+/** Whether its key is free again. That nothing happened is not stored when it was said too late. */
+export function isGivenBack({ end }: StoredAct): boolean {
+  return end !== undefined && end !== "lost" && end.error?.nothingHappened === true;
+}
+
 /** Where an act is at an instant. */
 export function stateOf(id: string, { expiresAt, taken, end, ...act }: StoredAct, now: string): ActState {
   if (end === "lost") return { status: "interrupted", id, expiresAt };

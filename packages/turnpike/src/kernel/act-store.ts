@@ -32,6 +32,12 @@ export interface ActTaken {
   permit?: { namespaceId: string; id: string } | undefined;
 }
 
+/** What was decided about an act: what it took, or that it took nothing. */
+export type ActVerdict =
+  | { kind: "allowed"; taken: ActTaken }
+  /** `requestHash` names the act while a person is asked about it. */
+  | { kind: "refused"; requestHash?: string | undefined };
+
 /** How an act ended. */
 export interface ActEnd {
   status: "succeeded" | "failed";
@@ -71,15 +77,11 @@ export interface ActReport {
  */
 export interface ActStore {
   /**
-   * Takes the key and calls `decide`, which resolves with what was taken, or with undefined for a refusal. The act is stored
-   * together with the decision where `decide` is given a scope for its writes. When it is refused or throws, the key is free, and
-   * nothing stays taken. Resolves with `known`, whose act may have ended, when the key is not free.
+   * Takes the key and calls `decide`. The act, or the request hash of one that waits, is stored together with the decision where
+   * `decide` is given a scope for its writes. When it is refused or throws, the key is free, and nothing stays taken. Resolves with
+   * `known`, whose act may have ended, when the key is not free.
    */
-  begin(
-    key: ActKey,
-    act: NewAct,
-    decide: (writes: WriteScope | undefined) => Promise<ActTaken | undefined>,
-  ): Promise<ActBegun>;
+  begin(key: ActKey, act: NewAct, decide: (writes: WriteScope | undefined) => Promise<ActVerdict>): Promise<ActBegun>;
   /**
    * Stores the first outcome of a beginning, its event, and what comes back, in one step. Nothing is stored when there is an outcome
    * already; `isSame` then says whether it has the same fingerprint. A permit comes back only while it would still count.
@@ -92,4 +94,6 @@ export interface ActStore {
   recall?(key: ActKey): StoredAct | undefined;
   /** The last act that began under this key; undefined when none did. */
   find(key: ActKey): Promise<StoredAct | undefined>;
+  /** The request hash of the last act that was refused under this key because a person had to approve it. It may be long ago. */
+  findWaiting(key: ActKey): Promise<string | undefined>;
 }

@@ -10,13 +10,14 @@ import {
   needs,
   noteTool,
   now,
+  portSecret,
   providerOf,
   rejection,
   worldOf,
 } from "../../test/deployment.ts";
 import { atomicLedger } from "../../test/memory-ledger.ts";
 import type { ActOutcome, ActRequest } from "../contracts/index.ts";
-import { memoryActs, memoryPermits, memoryUsage } from "../testing/index.ts";
+import { memoryActs, memoryPermits, memoryUsage, type MemoryPermits } from "../testing/index.ts";
 import { isOver } from "./act-state.ts";
 import type { ActStore, StoredAct } from "./act-store.ts";
 import type { KernelOptions } from "./ports.ts";
@@ -363,6 +364,91 @@ describe("an act that needs approval", () => {
       expiresAt: "2026-01-02T12:00:00.000Z",
     });
     expect(permits.asked).toHaveLength(1);
+  });
+
+  describe("is found", () => {
+    const waiting = { status: "waiting", id: "act-1", escalationId: "escalation-1" };
+    const openFound = (options: Options = {}) => {
+      const permits = memoryPermits();
+      const world = actsOf({ permits, grants: [guarded], ...options });
+      const get = (context = contextOf(), id = "act-1") => world.kernel.getAct(context, id, { traceId: "trace-1" });
+      return { permits, ...world, get };
+    };
+
+    test("as waiting while a person is asked, and not under another key", async () => {
+      const { begin, get, permits } = openFound();
+      await begin();
+      expect(await get()).toEqual({
+        ...waiting,
+        requestHash: permits.asked[0]?.hash,
+        expiresAt: "2026-01-02T12:00:00.000Z",
+      });
+      for (const other of [
+        get(contextOf({ actor: bob })),
+        get(contextOf({ namespaceId: "else" })),
+        get(undefined, "2"),
+      ])
+        expect(await rejection(other)).toMatchObject({ code: "not_found" });
+    });
+
+    for (const { name, answer, at = now } of [
+      { name: "has approved it", answer: (permits) => permits.approve("escalation-1", { by: "human:alice", at: now }) },
+      { name: "has denied it", answer: (permits) => permits.deny("escalation-1", { at: now }) },
+      { name: "gave no answer in time", answer: () => {}, at: "2026-01-02T12:00:00Z" },
+    ] satisfies { name: string; answer: (permits: MemoryPermits) => void; at?: string }[])
+      test(`not any more when a person ${name}, and its id is free`, async () => {
+        const { begin, get, permits } = openFound();
+        await begin();
+        answer(permits);
+        expect(await rejection(get(contextOf({ now: at })))).toMatchObject({ code: "not_found" });
+      });
+
+    test("as what it is once it began", async () => {
+      const { begin, finish, get, permits } = openFound();
+      await begin();
+      permits.approve("escalation-1", { by: "human:alice", at: now });
+      await begin();
+      await begin({ id: "act-2" });
+      expect(await get()).toMatchObject({ status: "allowed" });
+      await finish(done);
+      expect(await get()).toMatchObject({ status: "succeeded" });
+    });
+
+    test("as waiting again when nothing happened at first", async () => {
+      const { begin, finish, get, permits } = openFound();
+      await begin();
+      permits.approve("escalation-1", { by: "human:alice", at: now });
+      await begin();
+      await finish(nothing);
+      expect(await get()).toMatchObject({ status: "failed" });
+      await begin();
+      expect(await get()).toMatchObject({ ...waiting, escalationId: "escalation-2" });
+    });
+
+    test("with a ledger that decides what waits", async () => {
+      const permits = memoryPermits();
+      const ledger = atomicLedger(memoryUsage(), permits);
+      const { begin } = openFound({ permits, ledger });
+      await begin();
+      expect(ledger.asked.at(-1)?.map(({ requestHash }) => requestHash)).toEqual([permits.asked[0]?.hash]);
+      permits.deny("escalation-1", { at: now });
+      await begin();
+      expect(ledger.asked.at(-1)?.map((choice) => "requestHash" in choice)).toEqual([false]);
+    });
+
+    test("not at all when the approvals cannot be read", async () => {
+      const { begin, get, permits } = openFound();
+      await begin();
+      permits.find = fails;
+      expect(await rejection(get())).toMatchObject({ message: portSecret });
+    });
+
+    test("not as waiting where no one can be asked", async () => {
+      const acts = { ...memoryActs(), findWaiting: () => Promise.resolve("hash") };
+      const { kernel } = actsOf({ acts });
+      const get = kernel.getAct(contextOf(), "act-1", { traceId: "trace-1" });
+      expect(await rejection(get)).toMatchObject({ code: "not_found" });
+    });
   });
 
   test("is denied once a person denied it", async () => {

@@ -61,7 +61,7 @@ export async function decideEvery(ports: Ports, act: ActOfSeveral, call: Call): 
   const outcome =
     ports.ledger === undefined
       ? await takeAndRecord(ports, act, plans, facts, call)
-      : await takeInLedger(ports, ports.ledger, act, plans, facts, call);
+      : await takeInLedger(ports, ports.ledger, { act, plans, facts, approval }, call);
   if (outcome === undefined) return { kind: "deny", decision: deny("audit_unavailable") };
   if (outcome.kind === "allow") return { kind: "allow", plan: outcome };
   const { decision, request } = outcome;
@@ -142,15 +142,27 @@ function checkOnce(): Spend["check"] {
   };
 }
 
+/** An act, all ways to carry it, and what is recorded of the one that is taken. */
+interface ToTake {
+  act: ActOfSeveral;
+  plans: Plans;
+  facts: (outcome: Plan | Refused) => AuditFacts;
+  approval: ActApproval;
+}
+
+/** What tells that a denied act waits for a person. */
+function waitsFor({ decision }: Refused, { hash }: ActApproval): Pick<DecisionChoice, "requestHash"> {
+  return decision.lacks === undefined || hash === undefined ? {} : { requestHash: hash };
+}
+
 /** Passes all plans to the ledger, which takes the uses of one plan and stores its event in one step. */
 async function takeInLedger(
   ports: Ports,
   ledger: DecisionLedger,
-  { context }: ActOfSeveral,
-  { plans, end }: Plans,
-  facts: (outcome: Plan | Refused) => AuditFacts,
+  { act, plans: { plans, end }, facts, approval }: ToTake,
   call: Call,
 ): Promise<Plan | Refused | undefined> {
+  const { context } = act;
   const outcomes = [...plans, end];
   const choices = outcomes.map((outcome): DecisionChoice => {
     const needs = outcome.kind === "allow" ? [...outcome.needs.values()] : [];
@@ -161,6 +173,7 @@ async function takeInLedger(
       ...(uses.length > 0 && { uses }),
       ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
       ...(outcome.kind === "allow" && { grants: grantsOf(outcome) }),
+      ...(outcome.kind === "deny" && waitsFor(outcome, approval)),
     };
   });
   const place = await recordChoice(ports, ledger, choices, call);

@@ -9,7 +9,7 @@ import {
 } from "../contracts/index.ts";
 import { accept, canonicalJson, neverAborted, parseInstant, sha256, timestampOf } from "../internal/index.ts";
 import { actKey, stateOf } from "./act-state.ts";
-import type { ActStore, ActTaken, NewAct, StoredAct } from "./act-store.ts";
+import type { ActStore, ActTaken, ActVerdict, NewAct, StoredAct } from "./act-store.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptRequest, factsOf, useOf, type Gate } from "./authorize.ts";
 import { decideEvery, peekEvery, type ActOfSeveral, type Decided, type Requirements } from "./authorize-every.ts";
@@ -82,7 +82,7 @@ export async function beginAct(
   const begun = await acts.begin(actKey(trusted, wanted), act, async (writes) => {
     // A decision that is being written cannot be called back, so its end is waited for.
     decision = await decideBy(decideEvery, { ...options, signal: neverAborted(), writes });
-    return decision.kind === "allow" ? takenBy(decision) : undefined;
+    return verdictOf(decision);
   });
   if (begun.kind === "known") return replayed(wanted, act, begun.act, trusted.now);
   if (decision === undefined) throw new TypeError("The store of acts did not ask for a decision.");
@@ -145,6 +145,12 @@ function fingerprintOf({ actor, authority, owner, purpose }: AccessContext, requ
 
 function endOfLease({ now }: AccessContext, { leaseSeconds = defaultLeaseSeconds }: ActRequest): string {
   return timestampOf((parseInstant(now) ?? 0) + leaseSeconds * 1000);
+}
+
+function verdictOf(decision: Decided): ActVerdict {
+  if (decision.kind === "allow") return { kind: "allowed", taken: takenBy(decision) };
+  const requestHash = decision.asked?.["requestHash"];
+  return { kind: "refused", ...(typeof requestHash === "string" && { requestHash }) };
 }
 
 function takenBy({ plan }: Decided & { kind: "allow" }): ActTaken {

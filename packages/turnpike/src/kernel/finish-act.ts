@@ -6,12 +6,13 @@ import {
   type DiscoveryContext,
 } from "../contracts/index.ts";
 import { accept, canonicalJson, sha256 } from "../internal/index.ts";
-import { actKey, endedState, isOver, stateOf } from "./act-state.ts";
+import { actKey, endedState, isGivenBack, isOver, stateOf } from "./act-state.ts";
 import type { ActEnd, ActStore, StoredAct } from "./act-store.ts";
 import { auditEvent, type AuditFacts } from "./audit.ts";
 import type { Ports } from "./call-port.ts";
 import { acceptDiscovery } from "./context.ts";
 import { KernelError } from "./kernel-error.ts";
+import { readState } from "./permits.ts";
 
 /** What an act is found by: the execution that it began with, or else its trace. */
 export type ActScope = Pick<ActOutcome, "traceId" | "executionId">;
@@ -54,12 +55,34 @@ export async function finishAct(
   return known?.claim === act.claim ? stateOf(id, known, trusted.now) : endedState(id, end);
 }
 
-/** The operation `getAct`. Throws a `KernelError` when the actor has no such act. */
+/**
+ * The operation `getAct`. An act that began comes before one that waits under the same key. Throws a `KernelError` when the actor has
+ * no such act.
+ */
 export async function getAct(ports: Ports, context: DiscoveryContext, id: string, scope: ActScope): Promise<ActState> {
   const { acts, trusted } = accepted(ports, context);
-  const act = await acts.find(actKey(trusted, { id, ...scopeOf(scope) }));
+  const key = actKey(trusted, { id, ...scopeOf(scope) });
+  const act = await acts.find(key);
+  if (act !== undefined && !isGivenBack(act)) return stateOf(id, act, trusted.now);
+  const waiting = await waitingState(ports, trusted, id, await acts.findWaiting(key));
+  if (waiting !== undefined) return waiting;
   if (act === undefined) throw new KernelError("not_found");
   return stateOf(id, act, trusted.now);
+}
+
+/** Where an act is that waits; undefined unless a person is asked about it now. */
+async function waitingState(
+  ports: Ports,
+  { namespaceId, now }: DiscoveryContext,
+  id: string,
+  requestHash: string | undefined,
+): Promise<ActState | undefined> {
+  const { permits } = ports;
+  if (permits === undefined || requestHash === undefined) return undefined;
+  const said = readState(await permits.find(namespaceId, requestHash, now));
+  if (said?.kind !== "asked") return undefined;
+  const { id: escalationId, expiresAt } = said.escalation;
+  return { status: "waiting", id, escalationId, requestHash, expiresAt };
 }
 
 function accepted({ acts }: Ports, context: DiscoveryContext): { acts: ActStore; trusted: DiscoveryContext } {

@@ -6,6 +6,7 @@ export type {
   ActReport,
   ActStore,
   ActTaken,
+  ActVerdict,
   NewAct,
   StoredAct,
 } from "./act-store.ts";

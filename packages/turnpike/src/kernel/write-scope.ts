@@ -15,6 +15,8 @@ export interface DecisionChoice {
   permit?: { namespaceId: string; id: string };
   /** The grants of an act that needs several things, of which the event names the first. */
   grants?: readonly string[];
+  /** The request hash of an act, in a denial that an approval of the act would turn into an allowance. */
+  requestHash?: string;
   /** The event that is recorded when it is chosen. */
   event: AuditEvent;
 }

@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../contracts/index.ts";
-import type { ActEnd, ActKey, ActReport, ActStore, ActTaken, NewAct, WriteScope } from "../kernel/index.ts";
+import type { ActEnd, ActKey, ActReport, ActStore, ActTaken, ActVerdict, NewAct, WriteScope } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 
 const alice = { kind: "human", userId: "alice" } as const;
@@ -20,8 +20,9 @@ const done: ActEnd = {
 };
 
 /** Decides as a kernel does: the decision is written in the scope, and counts only when that has written it. */
-function deciding(outcome: ActTaken | undefined) {
-  return async (writes: WriteScope | undefined): Promise<ActTaken | undefined> => {
+function deciding(outcome: ActTaken | undefined, requestHash?: string) {
+  const refused: ActVerdict = { kind: "refused", ...(requestHash !== undefined && { requestHash }) };
+  return async (writes: WriteScope | undefined): Promise<ActVerdict> => {
     const event: AuditEvent = {
       id: crypto.randomUUID(),
       version: 1,
@@ -35,11 +36,12 @@ function deciding(outcome: ActTaken | undefined) {
       purpose: "support",
     };
     try {
-      await writes?.decide([{ event, ...(outcome && { grants: outcome.grants }) }]);
+      const asked = requestHash === undefined ? {} : { requestHash };
+      await writes?.decide([{ event, ...asked, ...(outcome && { grants: outcome.grants }) }]);
     } catch {
-      return undefined;
+      return { kind: "refused" };
     }
-    return outcome;
+    return outcome === undefined ? refused : { kind: "allowed", taken: outcome };
   };
 }
 
@@ -124,6 +126,33 @@ export function actStoreSuite(open: () => Promise<ActStore>): PortCase[] {
         expectSame(failed, "Error: undecided", "a decision that throws");
         expectSame(await acts.find(key), undefined, "the act");
         expectSame(await acts.begin(key, act, deciding(taken)), { kind: "begun" }, "the next beginning");
+      },
+    },
+    {
+      name: "the last act that waits under a key is found by that key alone, and its key is free",
+      async run() {
+        const acts = await open();
+        await acts.begin(key, act, deciding(undefined));
+        expectSame(await acts.findWaiting(key), undefined, "what waits after a refusal");
+        for (const hash of ["hash-1", "hash-2", "hash-2"]) {
+          expectSame(await acts.begin(key, act, deciding(undefined, hash)), { kind: "refused" }, "one that waits");
+          expectSame(await acts.findWaiting(key), hash, "what waits");
+        }
+        expectSame(await acts.find(key), undefined, "the act");
+        expectSame(await acts.findWaiting({ ...key, actor: alice }), undefined, "what waits under another key");
+        expectSame(await acts.begin(key, act, deciding(taken)), { kind: "begun" }, "the next beginning");
+      },
+    },
+    {
+      name: "of ten that wait under one key at once, each is refused",
+      async run() {
+        const acts = await open();
+        const all = await Promise.all(
+          Array.from({ length: 10 }, () => acts.begin(key, act, deciding(undefined, "hash-1"))),
+        );
+        // One whose decision is still being made may answer the others.
+        expectSame(all.filter(({ kind }) => kind === "begun").length, 0, "beginnings");
+        expectSame(await acts.findWaiting(key), "hash-1", "what waits");
       },
     },
     {

@@ -21,6 +21,7 @@ export interface MemoryActOptions {
 export function memoryActs({ audit, onGivenBack }: MemoryActOptions = {}): ActStore {
   const acts = new Map<string, StoredAct & { isFree?: boolean }>();
   const beginning = new Map<string, NewAct>();
+  const waiting = new Map<string, string>();
   const reports = new Map<string, string>();
   let count = 0;
   const nameOf = ({ namespaceId, actor, scope, id }: ActKey): string => canonicalJson([namespaceId, actor, scope, id]);
@@ -34,10 +35,13 @@ export function memoryActs({ audit, onGivenBack }: MemoryActOptions = {}): ActSt
       if (other !== undefined) return { kind: "known", act: { ...other, claim: "", taken: { grants: [], uses: [] } } };
       beginning.set(name, act);
       try {
-        const taken = await decide(undefined);
-        if (taken === undefined) return { kind: "refused" };
+        const verdict = await decide(undefined);
+        if (verdict.kind === "refused") {
+          if (verdict.requestHash !== undefined) waiting.set(name, verdict.requestHash);
+          return { kind: "refused" };
+        }
         count += 1;
-        acts.set(name, { ...act, claim: `claim-${count}`, taken });
+        acts.set(name, { ...act, claim: `claim-${count}`, taken: verdict.taken });
         return { kind: "begun" };
       } finally {
         beginning.delete(name);
@@ -55,5 +59,6 @@ export function memoryActs({ audit, onGivenBack }: MemoryActOptions = {}): ActSt
       return "stored";
     },
     find: (key) => Promise.resolve(acts.get(nameOf(key))),
+    findWaiting: (key) => Promise.resolve(waiting.get(nameOf(key))),
   };
 }

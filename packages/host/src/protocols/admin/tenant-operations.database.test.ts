@@ -44,7 +44,7 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** Something that a webhook has not been told yet, something that it was, an answer to an escalation, and an act. */
+/** Something that a webhook has not been told yet, something that it was, an answer to an escalation, an act, and one that waits. */
 async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
   const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
   const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
@@ -71,6 +71,17 @@ async function putMessage({ db }: Database, namespaceId: string): Promise<void> 
       outcome: null,
       completed_at: null,
       is_late: 0,
+    })
+    .execute();
+  await db
+    .insertInto("waiting_acts")
+    .values({
+      namespace_id: namespaceId,
+      actor: "agent:a",
+      scope: "t",
+      id: "b",
+      ask: "h",
+      asked_at: envelope.createdAt,
     })
     .execute();
   const { due_at: finished_at, ...told } = message;

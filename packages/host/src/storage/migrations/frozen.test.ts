@@ -44,6 +44,7 @@ const frozen = {
     "0033-acts d7e6895322134149",
     "0034-invariants e259a2e5d96a0322",
     "0035-people 3b9f5620867681f8",
+    "0036-waiting-acts 2469d78fc3c85c5b",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -81,6 +82,7 @@ const frozen = {
     "0033-acts d7e6895322134149",
     "0034-invariants e259a2e5d96a0322",
     "0035-people a11aed767d733fa6",
+    "0036-waiting-acts 2469d78fc3c85c5b",
   ],
 };
 

@@ -499,5 +499,16 @@ export const sqliteMigrations: readonly Migration[] = [
       "create index escalations_by_authority on escalations (namespace_id, authority, id) where status = 'pending'",
     ],
   },
+  {
+    name: "0036-waiting-acts",
+    // A host of the version before would leave the rows of a tenant that it deletes.
+    allowsPrevious: false,
+    // The request hash of the act that waited for a person last under the key of an act. Whether it still does, its escalation says.
+    statements: [
+      `create table waiting_acts (namespace_id text not null, actor text not null, scope text not null, id text not null,
+         ask text not null, asked_at text not null, primary key (namespace_id, actor, scope, id))`,
+      "create index waiting_acts_by_age on waiting_acts (asked_at)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -148,6 +148,16 @@ export const constraintsCases: readonly ConstraintsCase[] = [
   { name: "one use", constraints: { maxUses: 1 }, shown: "1 use" },
   { name: "no use at all", constraints: { maxUses: 0 }, shown: "0 uses" },
   { name: "some of the uses", constraints: { maxUses: 3 }, used: 1, shown: "3 uses, 1 used" },
+  {
+    name: "budgets",
+    constraints: {
+      budgets: [
+        { unit: "EUR", limit: "20.50", per: "day", each: "5" },
+        { unit: "mails", limit: "100" },
+      ],
+    },
+    shown: "EUR 20.50 per day, 5 each, mails 100",
+  },
   { name: "not delegable", constraints: { delegationDepth: 0 }, shown: "delegable 0" },
   {
     name: "a purpose that reads like another term",
@@ -394,6 +404,7 @@ export const consideredCases: readonly ConsideredCase[] = [
     shown: "It has been used as often as it may be: 2 uses.",
   },
   { failed: "usage_store_unavailable", shown: "Its uses could not be counted." },
+  { failed: "budget_store_unavailable", shown: "What was spent of its budget could not be counted." },
   {
     failed: "approval_required",
     terms: { capabilities: [sendsMail, { ...mayRead, approval: "each" }] },

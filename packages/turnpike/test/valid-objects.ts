@@ -15,6 +15,7 @@ export const constraints = {
   expiresAt: "2026-12-31T00:00:00Z",
   maxUses: 3,
   delegationDepth: 1,
+  budgets: [{ unit: "EUR", limit: "20.50", per: "day", each: "5" }],
 };
 
 export const grant = {

@@ -1,5 +1,6 @@
 import {
   ActionSchema,
+  BudgetSchema,
   IdentifierSchema,
   PathSchema,
   PrincipalRefSchema,
@@ -15,7 +16,11 @@ function among<Value extends z.ZodType>(value: Value) {
 }
 
 const place = { path: PathSchema, scope: ScopeSchema };
-const TermsSchema = z.strictObject({ approval: z.literal("each").optional(), maxUses: z.int().optional() });
+const TermsSchema = z.strictObject({
+  approval: z.literal("each").optional(),
+  maxUses: z.int().optional(),
+  budgets: z.array(BudgetSchema).optional(),
+});
 
 /** Requests that grants decide alike. */
 export const RegionSchema = z.strictObject({

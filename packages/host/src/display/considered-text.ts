@@ -13,6 +13,7 @@ const refusals: Readonly<Record<Refusal | "not-admitted", string>> = {
   host_policy_unavailable: "The policy of this host gave no answer",
   grant_exhausted: "It has been used as often as it may be",
   usage_store_unavailable: "Its uses could not be counted",
+  budget_store_unavailable: "What was spent of its budget could not be counted",
   approval_required: "A person has to approve exactly this act",
   approval_denied: "A person denied this act",
   approval_expired: "This act was not approved in time",

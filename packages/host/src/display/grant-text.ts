@@ -1,4 +1,4 @@
-import type { Capability, Constraints, Grant, ResourceRef } from "turnpike/contracts";
+import type { Budget, Capability, Constraints, Grant, ResourceRef } from "turnpike/contracts";
 import { nameText, whereText } from "./names.ts";
 
 /** What is done where, and to whose resource: `read files/notes of human:alice`. */
@@ -23,9 +23,14 @@ export function needsApproval({ capabilities }: Pick<Grant, "capabilities">): bo
   return capabilities.some(({ approval }) => approval !== undefined);
 }
 
-/** The terms of a grant: purposes, times, uses and delegation, those that say nothing left out. */
+/** A budget as commands read it: `EUR 20 per day, 5 each`. */
+export function budgetText({ unit, limit, per, each }: Budget): string {
+  return [`${unit} ${limit}`, per && ` per ${per}`, each && `, ${each} each`].join("");
+}
+
+/** The terms of a grant: purposes, times, uses, budgets and delegation, those that say nothing left out. */
 export function constraintsText(
-  { purposes, notBefore, expiresAt, maxUses, delegationDepth }: Constraints,
+  { purposes, notBefore, expiresAt, maxUses, budgets = [], delegationDepth }: Constraints,
   { used, instant = (at) => at }: { used?: number | undefined; instant?: (at: string) => string } = {},
 ): string {
   const parts = [
@@ -33,6 +38,7 @@ export function constraintsText(
     notBefore && `from ${instant(notBefore)}`,
     expiresAt && `until ${instant(expiresAt)}`,
     maxUses !== undefined && (maxUses === 1 ? "1 use" : `${maxUses} uses`),
+    ...budgets.map(budgetText),
     delegationDepth !== undefined && `delegable ${delegationDepth}`,
     used !== undefined && `${used} used`,
   ];

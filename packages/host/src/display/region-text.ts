@@ -1,6 +1,7 @@
 import type { PrincipalRef } from "turnpike/contracts";
 import type { Among, ChangedRegion, GrantComparison, Region, Terms } from "turnpike/kernel";
 import { listText } from "./list-text.ts";
+import { budgetText } from "./grant-text.ts";
 import { nameText, whereText, whoText } from "./names.ts";
 
 /** Instants as the reader wants them, and since when requests count: what holds since then says nothing of its beginning. */
@@ -115,9 +116,10 @@ function amongText<Value extends string | PrincipalRef>(
 }
 
 function termsText(terms: readonly Terms[]): string {
-  const texts = terms.map(({ approval, maxUses }) => {
+  const texts = terms.map(({ approval, maxUses, budgets = [] }) => {
     const uses = maxUses === undefined ? [] : [maxUses === 1 ? "once" : `at most ${maxUses} times`];
-    return [...uses, ...(approval === undefined ? [] : ["with a person's approval each time"])].join(" and ");
+    const spent = budgets.map((budget) => `for ${budgetText(budget)}`);
+    return [...uses, ...spent, ...(approval === undefined ? [] : ["with a person's approval each time"])].join(" and ");
   });
   return texts.every((text) => text !== "") && texts.length > 0 ? `, ${listText(texts, "or")}` : "";
 }

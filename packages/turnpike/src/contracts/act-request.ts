@@ -1,28 +1,14 @@
 import { z } from "zod";
 import { boundedArray, strictObject } from "../internal/index.ts";
 import { AuthorizationRequestSchema } from "./access.ts";
+import { AmountsSchema } from "./amount.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { AuthorityRequestSchema } from "./grant.ts";
 import { JsonValueSchema } from "./json.ts";
 import { boundedText, IdentifierSchema, TimestampSchema, VersionSchema } from "./scalars.ts";
 
-const amountText = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,6})?$/;
-const amountExpected = "expected an amount of at most 12 digits and 6 decimals";
-
-export const AmountSchema = strictObject({
-  unit: z.string().regex(/^[A-Za-z0-9._-]{1,16}$/, "expected 1 to 16 letters, digits, dots, underscores and hyphens"),
-  amount: z.union([
-    boundedText({ max: 20 }).regex(amountText, amountExpected),
-    z.number().refine((value) => amountText.test(String(value)), amountExpected),
-  ]),
-});
-
-/** How much of something an act costs: an exact amount, as text or as a number whose shortest text is one. */
-export type Amount = z.infer<typeof AmountSchema>;
-
-/** What an act may need, and what it may cost. */
+/** What an act may need. */
 export const ActNeedsSchema = boundedArray(AuthorizationRequestSchema, { min: 1, max: 64 });
-export const AmountsSchema = boundedArray(AmountSchema, { max: 16 });
 
 export const ActRequestSchema = strictObject({
   version: VersionSchema,

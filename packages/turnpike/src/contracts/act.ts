@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
-import { ActNeedsSchema, AmountsSchema } from "./act-request.ts";
+import { ActNeedsSchema } from "./act-request.ts";
+import { AmountsSchema } from "./amount.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { ProvenanceSchema } from "./message.ts";
 import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";

@@ -30,6 +30,7 @@ const rows = [
   { code: "approval_expired", families: decision },
   { code: "permit_store_unavailable", families: decision },
   { code: "usage_store_unavailable", families: decision },
+  { code: "budget_store_unavailable", families: decision },
   { code: "host_policy_unavailable", families: decision },
   { code: "delegation_chain_unverified", families: decision },
   { code: "delegation_chain_invalid", families: decision },
@@ -98,6 +99,7 @@ const rows = [
   { code: "capability_exceeds_parent", families: ["derivation"] },
   { code: "purposes_exceed_parent", families: ["derivation"] },
   { code: "window_exceeds_parent", families: ["derivation"] },
+  { code: "budget_exceeds_parent", families: ["derivation"] },
   { code: "empty_window", families: ["derivation"] },
 
   { code: "invalid_response", families: ["client"] },

@@ -109,6 +109,11 @@ export const errorCodes = {
     meaning: "The uses of a bounded grant could not be counted.",
     retry: true,
   },
+  budget_store_unavailable: {
+    families: decision,
+    meaning: "What was spent of a grant's budget could not be read or counted.",
+    retry: true,
+  },
   host_policy_unavailable: { families: decision, meaning: "The host's policy gave no usable answer.", retry: true },
   delegation_chain_unverified: {
     families: decision,
@@ -282,6 +287,11 @@ export const errorCodes = {
     meaning: "The child is valid when its parent is not.",
     retry: false,
   },
+  budget_exceeds_parent: {
+    families: ["derivation"],
+    meaning: "A budget is larger than one above it of the same unit and window.",
+    retry: false,
+  },
   empty_window: { families: ["derivation"], meaning: "The child would never be valid.", retry: false },
 
   // The client's own
@@ -439,6 +449,7 @@ const beforeAnyEffect: ReadonlySet<string> = new Set<ErrorCode>([
   "permit_store_unavailable",
   "authority_unavailable",
   "usage_store_unavailable",
+  "budget_store_unavailable",
   "host_policy_unavailable",
   "delegation_chain_unverified",
   "delegation_chain_invalid",

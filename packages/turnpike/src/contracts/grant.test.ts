@@ -21,7 +21,7 @@ testContract("a capability", CapabilitySchema, [
 testContract("a set of constraints", ConstraintsSchema, [
   ...shapeRows(constraints, {
     required: [],
-    optional: ["purposes", "notBefore", "expiresAt", "maxUses", "delegationDepth"],
+    optional: ["purposes", "notBefore", "expiresAt", "maxUses", "delegationDepth", "budgets"],
   }),
   { name: "that is empty", value: {} },
   { name: "with 1 purpose", value: { purposes: ["help"] } },
@@ -33,6 +33,13 @@ testContract("a set of constraints", ConstraintsSchema, [
   { name: "with 0 uses", value: { maxUses: 0 }, refusedAt: "/maxUses" },
   { name: "with one and a half uses", value: { maxUses: 1.5 }, refusedAt: "/maxUses" },
   { name: "with a number of uses in a string", value: { maxUses: "3" }, refusedAt: "/maxUses" },
+  { name: "with four budgets", value: { budgets: Array.from({ length: 4 }, () => ({ unit: "EUR", limit: "1" })) } },
+  {
+    name: "with five budgets",
+    value: { budgets: Array.from({ length: 5 }, () => ({ unit: "EUR", limit: "1" })) },
+    refusedAt: "/budgets",
+  },
+  { name: "with no budget", value: { budgets: [] }, refusedAt: "/budgets" },
   { name: "with delegation depth 0", value: { delegationDepth: 0 } },
   { name: "with delegation depth -1", value: { delegationDepth: -1 }, refusedAt: "/delegationDepth" },
   { name: "with delegation depth 0.5", value: { delegationDepth: 0.5 }, refusedAt: "/delegationDepth" },

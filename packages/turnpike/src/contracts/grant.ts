@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedArray, parseInstant, strictObject } from "../internal/index.ts";
+import { BudgetSchema } from "./budget.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";
@@ -29,6 +30,8 @@ export const ConstraintsSchema = strictObject({
   expiresAt: TimestampSchema.optional(),
   maxUses: z.int().min(1).optional(),
   delegationDepth: z.int().min(0).optional(),
+  /** All of them hold, also several of the same unit. */
+  budgets: boundedArray(BudgetSchema, { min: 1, max: 4 }).optional(),
 }).refine(({ notBefore, expiresAt }) => !isAfter(notBefore, expiresAt), {
   path: ["notBefore"],
   message: "expected a time that is not after expiresAt",

@@ -28,13 +28,12 @@ export {
   ActOutcomeSchema,
   ActRequestSchema,
   ActStateSchema,
-  AmountSchema,
   type ActError,
   type ActOutcome,
   type ActRequest,
   type ActState,
-  type Amount,
 } from "./act-request.ts";
+export { AmountSchema, type Amount } from "./amount.ts";
 export {
   ArgumentRuleError,
   ArgumentRuleSchema,
@@ -52,6 +51,7 @@ export {
   type AuditEventType,
   type AuditOutcome,
 } from "./audit.ts";
+export { BudgetSchema, type Budget, type BudgetPeriod } from "./budget.ts";
 export {
   errorCodes,
   saysNothingRan,

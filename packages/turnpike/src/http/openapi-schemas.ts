@@ -84,6 +84,8 @@ const schemaTexts: Readonly<Record<string, string>> = {
     "Something to approve: it asks for authority and is none. The same ask has the same id at any time.",
   AuthorizationDecision: "The answer to an authorization request. A denial may restate what authority is needed.",
   AuthorizationRequest: "One act on one resource.",
+  Budget:
+    "How much of a unit may be spent under a grant in one window. Windows are those of the UTC calendar; weeks begin on Monday.",
   Capability: "What may be done where.",
   Constraints: "Conditions on authority; each narrows, none widens. `notBefore` is not after `expiresAt`.",
   ErrorObject: "Why a result is `denied`, `failed` or `cancelled`. Codes are open-ended; `retryable` is a hint.",

@@ -1,5 +1,6 @@
 import { GrantSchema, type Grant, type PrincipalRef } from "../contracts/index.ts";
 import { copyOf, deepFreeze, isAccepted, parseInstant } from "../internal/index.ts";
+import { budgetsOf, type GrantBudget } from "./budgets.ts";
 
 /** When a grant is live, in numbers. An invalid time is NaN, so that no instant is within the window. */
 export interface Window {
@@ -13,11 +14,18 @@ export interface Window {
 export class CompiledGrant {
   readonly grant: Grant;
   readonly maxUses: number | undefined;
+  #budgets: readonly GrantBudget[] | undefined;
   #window: Window | undefined;
 
-  constructor(grant: Grant, maxUses: number | undefined = grant.constraints.maxUses) {
+  constructor(grant: Grant, maxUses: number | undefined = grant.constraints.maxUses, budgets?: readonly GrantBudget[]) {
     this.grant = grant;
     this.maxUses = maxUses;
+    this.#budgets = budgets;
+  }
+
+  /** Its own budgets, without those of the grants above it. */
+  get budgets(): readonly GrantBudget[] {
+    return (this.#budgets ??= budgetsOf(this.grant));
   }
 
   /** Computed at the first comparison, because a decision compares only the few grants of a large set that cover its request. */

@@ -24,7 +24,7 @@ export interface AdmittedAuthority {
 
 /** A checked set of grants, ready for decisions. */
 export interface Authority {
-  /** In the order in which they are tried: those without counted uses first, else as loaded. */
+  /** In the order in which they are tried: those without budgets first, of these those without counted uses, else as loaded. */
   grants: readonly CompiledGrant[];
   /** The capabilities that carry an act without an approval. */
   index: CapabilityIndex;
@@ -154,9 +154,7 @@ function compileSet(grants: readonly Grant[], compile: (grant: Grant) => Compile
     if (one === undefined) throw new TypeError(`Grant ${place} of the grant source does not fit the contract.`);
     compiled.push(one);
   }
-  const ordered = compiled.every(isUnbounded)
-    ? compiled
-    : [...compiled.filter(isUnbounded), ...compiled.filter((grant) => !isUnbounded(grant))];
+  const ordered = compiled.every(isFree) ? compiled : compiled.toSorted((one, other) => rankOf(one) - rankOf(other));
   return {
     grants: ordered,
     ...indexCapabilities(ordered),
@@ -167,6 +165,15 @@ function compileSet(grants: readonly Grant[], compile: (grant: Grant) => Compile
 
 function isUnbounded(grant: CompiledGrant): boolean {
   return grant.maxUses === undefined;
+}
+
+function isFree(grant: CompiledGrant): boolean {
+  return isUnbounded(grant) && grant.budgets.length === 0;
+}
+
+/** Nothing is taken where nothing has to be: a grant that takes less is tried first. */
+function rankOf(grant: CompiledGrant): number {
+  return (grant.budgets.length === 0 ? 0 : 2) + (isUnbounded(grant) ? 0 : 1);
 }
 
 function commonHolder(grants: readonly CompiledGrant[]): Authority["holder"] {

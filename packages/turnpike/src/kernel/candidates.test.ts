@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ask, assistant, capability, child, context, grant, now, parent, world } from "../../test/decisions.ts";
 import { memoryGrants, type MemoryGrants } from "../testing/index.ts";
-import type { Grant } from "../contracts/index.ts";
+import type { Budget, Grant } from "../contracts/index.ts";
 import { compileAuthority, type Authority } from "./authority.ts";
 import type { AdmittedAuthority } from "./authority.ts";
 import { candidates, coversWithin, instantOf } from "./candidates.ts";
@@ -97,6 +97,43 @@ describe("inside a turn a grant has as many uses", () => {
     test(`${row.name}`, () => {
       const view = { current: counted(row.current), admitted: admittedWith(counted(row.admitted)) };
       expect(candidates(view, ask(), instantOf(context())).map(({ maxUses }) => maxUses)).toEqual([row.maxUses]);
+    });
+  }
+});
+
+describe("in a turn a grant has the budgets", () => {
+  type Budgets = Budget[] | undefined;
+  const eur = (limit: string, each?: string): Budget => ({ unit: "EUR", limit, ...(each && { each }) });
+  const rows: { name: string; admitted?: Budget[]; current?: Budget[]; limits: Record<string, string> }[] = [
+    {
+      name: "as they were at admission, if they are larger now",
+      admitted: [eur("5")],
+      current: [eur("6")],
+      limits: { EUR: "5 5" },
+    },
+    {
+      name: "as they are now, if they were larger at admission",
+      admitted: [eur("6")],
+      current: [eur("5")],
+      limits: { EUR: "5 5" },
+    },
+    { name: "as they were at admission, if they are gone now", admitted: [eur("5")], limits: { EUR: "5 5" } },
+    { name: "as they are now, if there were none at admission", current: [eur("5")], limits: { EUR: "5 5" } },
+    {
+      name: "of both, if each has its own, and the smaller amount for one act",
+      admitted: [eur("5", "1"), { unit: "mails", limit: "3" }],
+      current: [eur("5", "2")],
+      limits: { EUR: "5 1", mails: "3 3" },
+    },
+  ];
+  const limited = (budgets: Budgets): Authority =>
+    compileAuthority([grant({ constraints: budgets ? { budgets } : {} })]);
+  for (const { name, admitted, current, limits } of rows) {
+    test(name, () => {
+      const view = { current: limited(current), admitted: admittedWith(limited(admitted)) };
+      const [found] = candidates(view, ask(), instantOf(context()));
+      const shown = found?.budgets.map(({ unit, limit, each }) => [unit, `${limit / 1_000_000n} ${each / 1_000_000n}`]);
+      expect(Object.fromEntries(shown ?? [])).toEqual(limits);
     });
   }
 });

@@ -1,6 +1,7 @@
 import type { AuthorizationRequest, DiscoveryContext } from "../contracts/index.ts";
 import { parseInstant } from "../internal/index.ts";
 import { CompiledGrant, inactivity, type Instant } from "./active.ts";
+import { exceedsBudgets, joined, narrowest } from "./budgets.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import { lookUp, someWithin } from "./capability-index.ts";
 
@@ -78,8 +79,11 @@ function asAdmitted(
     const then = before.get(grant.grant.id);
     if (then === undefined || then.grant.parentId !== grant.grant.parentId || !isLive(grant, admitted.instant))
       return [];
-    const isLooser = (grant.maxUses ?? Infinity) > (then.maxUses ?? Infinity);
-    return isLooser ? [new CompiledGrant(grant.grant, then.maxUses)] : [grant];
+    const [maxUses, budgets] = [Math.min(grant.maxUses ?? Infinity, then.maxUses ?? Infinity), grant.budgets];
+    const both = narrowest(joined(budgets, then.budgets));
+    const isLooser =
+      (grant.maxUses ?? Infinity) > maxUses || both.length > budgets.length || exceedsBudgets(budgets, both);
+    return isLooser ? [new CompiledGrant(grant.grant, maxUses === Infinity ? undefined : maxUses, both)] : [grant];
   });
 }
 

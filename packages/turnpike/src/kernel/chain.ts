@@ -1,6 +1,7 @@
 import { samePrincipal, type DelegationRule, type Grant } from "../contracts/index.ts";
 import { KnownAnswers, orAbort } from "../internal/index.ts";
 import { compileGrant, inactivity, type CompiledGrant, type Window } from "./active.ts";
+import { exceedsBudgets, joined, type GrantBudget } from "./budgets.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { isCapabilityWithin } from "./match.ts";
 
@@ -12,6 +13,12 @@ export type ChainVerdict =
   | { kind: "valid"; parents: readonly string[] }
   | { kind: "unverified"; parents: readonly string[] }
   | { kind: "invalid"; parents: readonly string[]; rule: DelegationRule };
+
+/** A walk, with the budgets of the grant and of all that were read above it. */
+export interface ChainWalk {
+  verdict: ChainVerdict;
+  budgets: readonly GrantBudget[];
+}
 
 /**
  * The instant and purpose for which a chain is walked. Without a purpose it is walked for those of the grant itself: a
@@ -32,10 +39,22 @@ export async function walkChain(
   instant: ChainInstant,
   signal: AbortSignal,
 ): Promise<ChainVerdict> {
+  return (await walkWithBudgets(ports, grant, instant, signal)).verdict;
+}
+
+/** Like `walkChain`, for decisions, which take what an act costs from every grant of the chain. */
+export async function walkWithBudgets(
+  ports: Ports,
+  grant: CompiledGrant,
+  instant: ChainInstant,
+  signal: AbortSignal,
+): Promise<ChainWalk> {
   const parents: string[] = [];
+  let { budgets } = grant;
+  const invalid = (rule: DelegationRule): ChainWalk => ({ verdict: { kind: "invalid", parents, rule }, budgets });
   let child = grant;
   while (child.grant.parentId !== undefined) {
-    if (parents.length === maxDelegationLinks) return { kind: "invalid", parents, rule: "chain_too_long" };
+    if (parents.length === maxDelegationLinks) return invalid("chain_too_long");
     const { namespaceId, parentId } = child.grant;
     parents.push(parentId);
     let parent: CompiledGrant | undefined;
@@ -48,14 +67,17 @@ export async function walkChain(
     } catch (error) {
       signal.throwIfAborted();
       reportPortError(ports, error, { port: "grants", id: parentId });
-      return { kind: "unverified", parents };
+      return { verdict: { kind: "unverified", parents }, budgets };
     }
-    if (parent === undefined) return { kind: "invalid", parents, rule: "parent_missing" };
+    if (parent === undefined) return invalid("parent_missing");
     const rule = brokenRule(child, parent, instant);
-    if (rule !== undefined) return { kind: "invalid", parents, rule };
+    if (rule !== undefined) return invalid(rule);
+    // The link compared the budgets of the child alone. Those below it may be of units that the child does not have.
+    if (exceedsBudgets(budgets, parent.budgets)) return invalid("budget_exceeds_parent");
+    budgets = joined(budgets, parent.budgets);
     child = parent;
   }
-  return { kind: "valid", parents };
+  return { verdict: { kind: "valid", parents }, budgets };
 }
 
 function findGrant(
@@ -103,6 +125,7 @@ function checkLink(child: CompiledGrant, parent: CompiledGrant): DelegationRule 
   if (!areCapabilitiesWithin(child.grant, parent.grant)) return "capability_exceeds_parent";
   if (!arePurposesWithin(child.grant, parent.grant)) return "purposes_exceed_parent";
   if (!isWindowWithin(child.window, parent.window)) return "window_exceeds_parent";
+  if (exceedsBudgets(child.budgets, parent.budgets)) return "budget_exceeds_parent";
   return undefined;
 }
 

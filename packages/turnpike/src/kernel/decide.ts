@@ -3,7 +3,7 @@ import type { CompiledGrant, Instant } from "./active.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { candidates, guardedCandidates } from "./candidates.ts";
-import { walkChain, type ChainVerdict } from "./chain.ts";
+import { walkWithBudgets, type ChainVerdict, type ChainWalk } from "./chain.ts";
 import { askPolicy, policyRefusal, type PolicyVerdict } from "./policy.ts";
 import type { Permit, EscalationRef } from "./ports.ts";
 import { approverOfAnyAct, type Approver } from "./permits.ts";
@@ -178,11 +178,17 @@ async function examine(
   grant: CompiledGrant,
   seen: Examination,
 ): Promise<Finding> {
-  const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, instant, signal);
+  const isDerived = grant.grant.parentId !== undefined;
+  const walk: Partial<ChainWalk> = isDerived ? await walkWithBudgets(ports, grant, instant, signal) : {};
+  const { verdict: chain, budgets = grant.budgets } = walk;
   const refusal = chainRefusal(chain);
   if (refusal !== undefined) return { chain, refusal };
   seen.policy ??= askPolicy(ports, request, context);
-  return { chain, refusal: policyRefusal(seen.policy) };
+  // No port counts what is spent yet, so a grant with budgets carries nothing.
+  return {
+    chain,
+    refusal: policyRefusal(seen.policy) ?? (budgets.length > 0 ? "budget_store_unavailable" : undefined),
+  };
 }
 
 /** Finds the act's permit under a grant that needs one; undefined when the grant cannot carry the act, with the reason in `seen`. */
@@ -224,8 +230,8 @@ function denyAll({ findings, policy, lacks }: Examination): Decision {
   return { kind: "deny", reason, findings, policy, ...(metadata && { metadata }), ...(missing && { lacks: missing }) };
 }
 
-function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
-  return maxUses === undefined && grant.parentId === undefined;
+function isUnconditional({ grant, maxUses, budgets }: CompiledGrant): boolean {
+  return maxUses === undefined && grant.parentId === undefined && budgets.length === 0;
 }
 
 /** Why a chain lets its grant carry nothing; undefined when it is valid, or there is none. */

@@ -184,6 +184,13 @@ const refusals: RefusalRow[] = [
     reason: "window_exceeds_parent",
     twin: { ask: { constraints: { notBefore: now } } },
   },
+  {
+    name: "a budget larger than the parent's",
+    parent: constrained({ budgets: [{ unit: "EUR", limit: "20", per: "day" }] }),
+    ask: { constraints: { budgets: [{ unit: "EUR", limit: "20.000001", per: "day" }] } },
+    reason: "budget_exceeds_parent",
+    twin: { ask: { constraints: { budgets: [{ unit: "EUR", limit: "20.0", per: "day" }] } } },
+  },
 ];
 
 describe("deriving a grant", () => {

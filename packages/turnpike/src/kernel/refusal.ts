@@ -4,6 +4,7 @@ import type { ReasonCode } from "../contracts/index.ts";
 export type Refusal = Extract<
   ReasonCode,
   | "usage_store_unavailable"
+  | "budget_store_unavailable"
   | "host_policy_unavailable"
   | "delegation_chain_unverified"
   | "permit_store_unavailable"
@@ -18,6 +19,7 @@ export type Refusal = Extract<
 /** The order of refusals. The first one that occurs is the reason of a denial. */
 export const refusalOrder: readonly Refusal[] = [
   "usage_store_unavailable",
+  "budget_store_unavailable",
   "host_policy_unavailable",
   "delegation_chain_unverified",
   "permit_store_unavailable",

@@ -128,6 +128,12 @@ describe.each(databaseKinds)("applying grants on %s", (kind) => {
     const wider = [{ ...grant("x").capabilities[0], actions: ["read", "delete"] }] as Grant["capabilities"];
     for (const { name, issue = [], revoke = [], status, says } of [
       {
+        name: "has budgets, which this host does not count",
+        issue: [draft("fine"), draft("limited", { constraints: { budgets: [{ unit: "EUR", limit: "20" }] } })],
+        status: 400,
+        says: /^\/issue\/1\/constraints\/budgets: this host counts no budgets yet/,
+      },
+      {
         name: "is wider than its parent",
         issue: [draft("fine"), draft("parent", delegable), draft("child", { ...child, capabilities: wider })],
         status: 400,

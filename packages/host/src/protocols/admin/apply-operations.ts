@@ -5,7 +5,7 @@ import type { AdminInput, ClosedEscalation } from "../../admin-contract/index.ts
 import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { checkGrants } from "./check-grants.ts";
 import { recordClosed } from "./escalation-operations.ts";
-import { idTaken, issueRefusal, requireChain, requireUnbroken, requireOwnId } from "./grant-rules.ts";
+import { idTaken, issueRefusal, requireChain, requireNoBudgets, requireUnbroken, requireOwnId } from "./grant-rules.ts";
 import { previewDecisions, previewRegions } from "./preview-operations.ts";
 
 type Input = AdminInput<"applyGrants">;
@@ -113,6 +113,7 @@ async function requireIssuable(
   const issued = new Map<string, Grant>();
   for (const [place, grant] of issue.entries()) {
     requireOwnId(grant, `/issue/${place}`);
+    requireNoBudgets(grant, `/issue/${place}`);
     if (taken.has(grant.id) || issued.has(grant.id)) throw idTaken(`/issue/${place}`);
     issued.set(grant.id, grant);
   }

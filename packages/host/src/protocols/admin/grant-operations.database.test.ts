@@ -57,6 +57,28 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
     ]);
   });
 
+  test("a grant with budgets is refused, because the host counts none and would allow nothing under it", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const constraints = { budgets: [{ unit: "EUR", limit: "20", per: "day" as const }] };
+    await issueAll(adminApi, namespaceId, [grant("parent", { constraints: { delegationDepth: 1 } })]);
+    const child = { namespaceId, parentId: "parent", id: "child", subject: assistant, constraints };
+    for (const [path, sent] of [
+      ["/admin/v1/grants", grant("limited", { namespaceId, constraints })],
+      ["/admin/v1/grants/derive", child],
+    ] as const) {
+      const { status, body } = await adminApi.post<Refusal>(path, sent);
+      expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+      expect(body.error.message).toContain("/constraints/budgets: this host counts no budgets yet");
+    }
+    expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(1);
+    await issueAll(adminApi, namespaceId, [grant("restored", { constraints })]);
+    const asked = { action: "read", resource: { namespace: "files", path: ["notes"] } };
+    await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: "parent" });
+    const decision = await adminApi.kernel.authorize(context({ namespaceId }), asked);
+    expect(decision).toMatchObject({ allowed: false, reasonCode: "budget_store_unavailable" });
+  });
+
   test("an id that a grant of the tenant has is taken, also by a revoked one, and free elsewhere", async () => {
     const adminApi = await office();
     const [tenant, other] = [newTenant(), newTenant()];

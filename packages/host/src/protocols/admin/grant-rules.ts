@@ -24,9 +24,19 @@ export function requireOwnId({ id }: Grant, place = ""): void {
     );
 }
 
-/** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid, which could never be used. */
+/** Refuses a grant with budgets, because this host does not count what is spent yet, so that the grant would allow nothing. */
+export function requireNoBudgets({ constraints }: Grant, place = ""): void {
+  if (constraints.budgets !== undefined)
+    throw invalid(`${place}/constraints/budgets: this host counts no budgets yet, so the grant would allow nothing.`);
+}
+
+/**
+ * Refuses a grant whose uses would be counted as a permit's, and one that could never be used: with budgets, or with an invalid
+ * chain.
+ */
 export async function requireUsable({ stores, clock }: AdminServices, grant: Grant): Promise<void> {
   requireOwnId(grant);
+  requireNoBudgets(grant);
   const now = clock().toISOString();
   for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
     const [checked] = await checkGrants(stores, [grant], at);

@@ -20,6 +20,7 @@ const undecided: ReadonlySet<string> = new Set([
   "authority_unavailable",
   "delegation_chain_unverified",
   "usage_store_unavailable",
+  "budget_store_unavailable",
   "permit_store_unavailable",
 ]);
 

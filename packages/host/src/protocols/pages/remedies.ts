@@ -40,6 +40,7 @@ export const remedies: Readonly<Record<Exclude<keyof typeof errorCodes, "allowed
   permit_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   authority_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   usage_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
+  budget_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   host_policy_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   delegation_chain_unverified: "Wait a few seconds, and send it again. Nothing was done.",
   delegation_chain_invalid: "Ask for a new grant: one that this one was derived from no longer holds.",
@@ -119,6 +120,7 @@ export const remedies: Readonly<Record<Exclude<keyof typeof errorCodes, "allowed
   capability_exceeds_parent: "Ask for no more than the parent allows.",
   purposes_exceed_parent: "Ask for purposes of the parent alone.",
   window_exceeds_parent: "End no later, and begin no earlier, than the parent.",
+  budget_exceeds_parent: "Give the child a smaller budget of this unit and window, or none of its own.",
   empty_window: "Begin before the end.",
 
   // Clients

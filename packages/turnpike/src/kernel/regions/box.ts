@@ -1,4 +1,5 @@
-import { principalKey, type Capability, type Grant, type PrincipalRef, type Scope } from "../../contracts/index.ts";
+import { principalKey, type Capability, type PrincipalRef, type Scope } from "../../contracts/index.ts";
+import { asBudgets } from "../budgets.ts";
 import type { Holding } from "./holding.ts";
 import type { Terms } from "./region.ts";
 
@@ -23,8 +24,13 @@ export function isChanged({ before, after }: Box): boolean {
 }
 
 /** What a grant asks for when this capability of it carries an act. */
-function termsOf({ constraints: { maxUses } }: Grant, { approval }: Capability): Terms {
-  return { ...(approval !== undefined && { approval }), ...(maxUses !== undefined && { maxUses }) };
+function termsOf({ grant, budgets }: Holding, { approval }: Capability): Terms {
+  const { maxUses } = grant.constraints;
+  return {
+    ...(approval !== undefined && { approval }),
+    ...(maxUses !== undefined && { maxUses }),
+    ...(budgets.length > 0 && { budgets: asBudgets(budgets) }),
+  };
 }
 
 /** Whether such terms let everything happen at once, always. */
@@ -60,12 +66,13 @@ export class BoxGroup {
     return [...this.#boxes.values()];
   }
 
-  add(side: Side, { grant, until }: Holding, capability: Capability, from: number): void {
+  add(side: Side, holding: Holding, capability: Capability, from: number): void {
+    const { grant, until } = holding;
     const { resource, scope } = capability;
     const owner = resource.owner && principalKey(resource.owner);
     const actions = capability.actions.includes("*") ? undefined : ascending(capability.actions);
     const purposes = grant.constraints.purposes && ascending(grant.constraints.purposes);
-    const terms = termsOf(grant, capability);
+    const terms = termsOf(holding, capability);
     // JSON writes what is unbounded as null, which is unambiguous: `from` is never Infinity, and `until` never -Infinity.
     const key = JSON.stringify([resource.path, scope, owner, actions, purposes, from, until, terms]);
     let box = this.#boxes.get(key);

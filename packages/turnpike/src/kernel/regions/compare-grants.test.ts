@@ -92,6 +92,32 @@ describe("terms", () => {
     ]);
   });
 
+  test("name the smallest budget of each unit and window, those above the grant included", () => {
+    const budgets: Constraints["budgets"] = [
+      { unit: "mails", limit: "7", each: "9" },
+      { unit: "EUR", limit: "20.0", per: "day", each: "5" },
+      { unit: "EUR", limit: "30", per: "day" },
+    ];
+    const root = parent({ constraints: { delegationDepth: 1, budgets } });
+    const { opened } = compareGrants([], [root, child({ constraints: { budgets: [{ unit: "mails", limit: "3" }] } })]);
+    const day = { unit: "EUR", limit: "20", per: "day", each: "5" };
+    expect(opened.map(({ by, terms }) => ({ by, terms }))).toStrictEqual([
+      { by: ["child"], terms: [{ budgets: [day, { unit: "mails", limit: "3" }] }] },
+      { by: ["parent"], terms: [{ budgets: [day, { unit: "mails", limit: "7" }] }] },
+    ]);
+    expect(compareGrants([grant({ constraints: { budgets } })], [grant()]).changed[0]).toMatchObject({ terms: [{}] });
+  });
+
+  test("leave out a grant whose budget is larger than one far above it", () => {
+    const { leaf, parents } = lineage(2);
+    const [root, middle] = parents as [Grant, Grant];
+    const limited = { ...root, constraints: { ...root.constraints, budgets: [{ unit: "EUR", limit: "5" }] } };
+    const larger = { ...leaf, constraints: { budgets: [{ unit: "EUR", limit: "6" }] } };
+    const names = ({ opened }: ReturnType<typeof compareGrants>): string[] => opened.flatMap(({ by }) => by);
+    expect(names(compareGrants([], [limited, middle, larger]))).not.toContain("leaf");
+    expect(names(compareGrants([], [limited, middle, leaf]))).toContain("leaf");
+  });
+
   test("are those of all grants, unless one asks for nothing", () => {
     const { opened } = compareGrants([], [guarded, counted]);
     expect(opened).toStrictEqual([

@@ -1,5 +1,6 @@
 import type { Grant } from "../../contracts/index.ts";
 import { compileOnce, type CompiledGrant } from "../active.ts";
+import { exceedsBudgets, joined, type GrantBudget } from "../budgets.ts";
 import { brokenLink, maxDelegationLinks } from "../chain.ts";
 
 /** A grant whose chain holds, and when it counts: its own window, while everything above it is in force. */
@@ -15,6 +16,8 @@ export interface GrantSpan {
 export interface Holding extends GrantSpan {
   /** How many grants are above it. */
   links: number;
+  /** Its budgets, and those of the grants above it. */
+  budgets: readonly GrantBudget[];
 }
 
 /**
@@ -64,17 +67,20 @@ export function* holdingsOf(grants: readonly Grant[], tenant: string | undefined
 function foldChain(compiled: CompiledGrant, byId: ReadonlyMap<string, CompiledGrant>): Holding | undefined {
   let { from, until } = spanOf(compiled);
   let child = compiled;
+  let { budgets } = compiled;
   let links = 0;
   for (; child.grant.parentId !== undefined; links += 1) {
     if (links === maxDelegationLinks) return undefined;
     const parent = byId.get(child.grant.parentId);
     if (parent === undefined || brokenLink(child, parent) !== undefined) return undefined;
+    if (exceedsBudgets(budgets, parent.budgets)) return undefined;
+    budgets = joined(budgets, parent.budgets);
     const span = spanOf(parent);
     from = Math.max(from, span.from);
     until = Math.min(until, span.until);
     child = parent;
   }
-  return from < until ? { grant: compiled.grant, from, until, links } : undefined;
+  return from < until ? { grant: compiled.grant, from, until, links, budgets } : undefined;
 }
 
 function spanOf({ window }: CompiledGrant): { from: number; until: number } {

@@ -1,4 +1,4 @@
-import type { PrincipalRef, Scope } from "../../contracts/index.ts";
+import type { Budget, PrincipalRef, Scope } from "../../contracts/index.ts";
 
 /** Some values, or all but some: `{ not: [] }` is every value there is. */
 export type Among<Value> = Value[] | { not: Value[] };
@@ -13,6 +13,8 @@ export interface Place {
 export interface Terms {
   approval?: "each" | undefined;
   maxUses?: number | undefined;
+  /** The smallest budget of each unit and window that the grant or one above it has. */
+  budgets?: Budget[] | undefined;
 }
 
 /** Requests that grants decide alike. Every request of a region is decided as it says, and regions of one answer do not overlap. */

@@ -32,7 +32,10 @@ const settings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
   max_connections: "300",
+  // What is only for machines that lose power, and for databases that live long: hundreds of them would be vacuumed in turns.
   fsync: "off",
+  full_page_writes: "off",
+  autovacuum: "off",
 };
 const server = new EmbeddedPostgres({
   databaseDir: join(folder, "data"),

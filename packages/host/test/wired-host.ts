@@ -7,7 +7,7 @@ import type { Stores } from "../src/compose/stores.ts";
 import { wireHost } from "../src/compose/wire-host.ts";
 import { loadMcpPool, McpConfigSchema } from "../src/mcp-servers/index.ts";
 import type { Database } from "../src/storage/index.ts";
-import { createLog, createMetrics } from "../src/telemetry/index.ts";
+import { createLog, createMetrics, type Log } from "../src/telemetry/index.ts";
 import { temporaryFolder } from "./databases.ts";
 import { asFetch } from "./fetch-front.ts";
 import { alice, assistant, grant } from "./records.ts";
@@ -22,6 +22,8 @@ export interface WiredHostParts {
   clock?: () => Date;
   /** Settings of the configuration by their dotted keys. */
   settings?: Readonly<Record<string, string>>;
+  /** What it logs is told to this; to no one unless given. */
+  log?: Log;
 }
 
 /** A whole host without a socket. Nothing runs in its background. */
@@ -48,7 +50,7 @@ interface WiredAnswer {
 
 /** Wires a host on a database, for the time of a test. */
 export async function openWiredHost(database: Database, parts: WiredHostParts): Promise<WiredTestHost> {
-  const { runtime, tools = [], servers = {}, clock, settings } = parts;
+  const { runtime, tools = [], servers = {}, clock, settings, log = createLog({ level: "silent" }) } = parts;
   const folder = temporaryFolder();
   const config = await loadConfig({
     env: {},
@@ -61,7 +63,6 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
       ...settings,
     },
   });
-  const log = createLog({ level: "silent" });
   const openPool = await loadMcpPool(McpConfigSchema.parse({ servers }), log);
   const made = {
     database,

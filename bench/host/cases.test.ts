@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { actCase, idMaker, idMark, loadCases, requestMaker, traceMark } from "./cases.ts";
+import { actCase, idMaker, idMark, loadCases, mcpCase, requestMaker, traceMark } from "./cases.ts";
 
 test("ids are as long as their mark, and none comes twice", () => {
   const newId = idMaker(idMark.length);
@@ -10,7 +10,7 @@ test("ids are as long as their mark, and none comes twice", () => {
 });
 
 const act = actCase("2026-02-01T09:00:00Z");
-const rows = [...loadCases("2026-02-01T09:00:00Z"), act, { ...act, ...act.next, name: "its outcome" }];
+const rows = [...loadCases("2026-02-01T09:00:00Z"), mcpCase(true), act, { ...act, ...act.next, name: "its outcome" }];
 for (const row of rows) {
   test(`a request for ${row.name} has the length that it says, its id and its trace`, () => {
     const text = requestMaker(row, 8787, "t0ken", "trace-0123456789")("id-0123456789012");

@@ -8,6 +8,8 @@ export interface LoadCase {
   readonly body: string;
   /** Every answer has to hold this, besides status 200. */
   readonly expected: string;
+  /** What its client accepts; anything unless given. */
+  readonly accept?: string;
   /** What is sent behind each answer under the same id; both together count as one request. */
   readonly next?: Omit<LoadCase, "name" | "next">;
 }
@@ -71,9 +73,21 @@ export function actCase(now: string): LoadCase {
   };
 }
 
+/** The tool call as a client of MCP sends it. With notes on the request, which say nothing, the library of MCP answers it. */
+export function mcpCase(hasNotes: boolean): LoadCase {
+  const params = { name: "files_read", arguments: { path: notePath.join("/") }, ...(hasNotes && { _meta: {} }) };
+  return {
+    name: "tools/call",
+    path: "/mcp",
+    body: JSON.stringify({ jsonrpc: "2.0", id: idMark, method: "tools/call", params }),
+    expected: '"structuredContent"',
+    accept: "application/json, text/event-stream",
+  };
+}
+
 /** A function that makes the whole text of one request after another, for one connection. */
 export function requestMaker(
-  { path, body }: Pick<LoadCase, "path" | "body">,
+  { path, body, accept }: Pick<LoadCase, "path" | "body" | "accept">,
   port: number,
   token: string,
   traceId: string,
@@ -83,6 +97,7 @@ export function requestMaker(
     `host: 127.0.0.1:${port}`,
     `authorization: Bearer ${token}`,
     "content-type: application/json",
+    ...(accept === undefined ? [] : [`accept: ${accept}`]),
     `x-trace-id: ${traceId}`,
     `content-length: ${Buffer.byteLength(body)}`,
   ].join("\r\n");

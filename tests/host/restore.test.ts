@@ -136,7 +136,16 @@ describe("a backup that is restored", () => {
     await expect(start()).rejects.toThrow("is older than its signed checkpoints");
     const accepted = await commandWith(folder, words`database accept-loss --database ${database}`);
     expect([accepted.code, accepted.stderr]).toEqual([0, ""]);
-    expect(accepted.stdout).toMatch(/^Accepted: at least \d+ rows of 2 audit logs are lost, as noticed \S+Z\.\n/);
+    const [counted, ...says] = accepted.stdout.trimEnd().split("\n");
+    expect(counted).toMatch(/^Accepted: at least \d+ rows of 2 audit logs are lost, as noticed \S+Z\.$/);
+    expect(says).toEqual([
+      "What happened in the time that is lost is not known any more:",
+      "  ids of calls and turns: what is sent again under such an id happens again;",
+      "  revocations of grants and credentials, rotated tokens, deleted tenants: do them again;",
+      "  uses of bounded grants, answers to escalations, and messages that were read.",
+      "Turns that had not ended end as interrupted, and approvals of single acts have lapsed.",
+      "Tokens that were revoked in that time are valid again. With --revoke-credentials none would be.",
+    ]);
     const { code, stdout } = await command(await start(), words`audit verify --tenant acme`);
     expect([code, stdout]).toEqual([
       0,

@@ -3,7 +3,10 @@ import { databaseKinds, migratedLocation, openHost } from "../../test/databases.
 import { recordingLog } from "../../test/recording-log.ts";
 import { openWiredHost } from "../../test/wired-host.ts";
 
-const runtime = { manifest: { id: "none", version: "1" }, run: () => Promise.reject(new Error("No turn is run here.")) };
+const runtime = {
+  manifest: { id: "none", version: "1" },
+  run: () => Promise.reject(new Error("No turn is run here.")),
+};
 
 describe.each(databaseKinds)("a host that starts on %s", (kind) => {
   test("logs how what it acknowledges could be lost there", async () => {

@@ -4,13 +4,14 @@ import {
   validateOriginHeader,
 } from "@modelcontextprotocol/server";
 import { JsonValueSchema, readJsonText, type DiscoveryContext } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { ServiceHttpError, type Reply, type ServiceApi } from "turnpike/http";
 import { z } from "zod";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
 import { changesFor, openNotifications, type Listening } from "./listening.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { OfferedNames } from "./offered-names.ts";
+import { answerPlainCall, readPlainCall } from "./plain-call.ts";
 import type { CallOrigin, RequestId, RunningCalls } from "./running-calls.ts";
 
 /** What every request of the protocol shares. */
@@ -23,14 +24,28 @@ export interface AnswerOptions {
   calls: RunningCalls;
 }
 
-/** Answers one request, in a server of its own. */
+/** Answers one request. */
 export async function answer(
+  options: AnswerOptions,
+  incoming: IncomingRequest,
+  context: DiscoveryContext,
+): Promise<Reply | Response> {
+  const { request } = incoming;
+  const read = request.method === "POST" ? await readMessage(request.body) : {};
+  const call = read.badArguments === undefined ? readPlainCall(request.headers, read.message) : undefined;
+  return call === undefined
+    ? answerByLibrary(options, incoming, context, read)
+    : answerPlainCall({ ...options, origin: originOf(incoming) }, incoming, context, call);
+}
+
+/** Answers one request in a server of its own. */
+export async function answerByLibrary(
   { api, pool, listening, version, names, calls }: AnswerOptions,
   incoming: IncomingRequest,
   context: DiscoveryContext,
+  { message, badArguments }: ReadMessage,
 ): Promise<Response> {
   const { request, record: host, onLateError: onError } = incoming;
-  const { message, badArguments } = request.method === "POST" ? await readMessage(request.body) : {};
   const { method, params } = MethodSchema.safeParse(message).data ?? {};
   if (request.method === "GET" && isStreamWanted(request.headers.get("accept")))
     return listening.follow(incoming, () => Promise.resolve(openNotifications(pool, context)));

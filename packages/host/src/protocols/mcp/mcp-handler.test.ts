@@ -181,10 +181,11 @@ describe("a request", () => {
     });
     const gone = new AbortController();
     const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "notes.read" } };
-    await post(world, body, {}, gone.signal);
+    const answer = post(world, body, {}, gone.signal);
     await eventually(() => expect(signals).toMatchObject([{ aborted: false }]));
     gone.abort();
     expect(signals).toMatchObject([{ aborted: true }]);
+    expect(await (await answer).text()).toBe("");
   });
 });
 

@@ -8,8 +8,8 @@ export function atomicLedger(
 ): DecisionLedger & { events: AuditEvent[]; asked: (readonly DecisionChoice[])[] } {
   const events: AuditEvent[] = [];
   const asked: (readonly DecisionChoice[])[] = [];
-  const isLeft = async ({ uses = [], permit }: DecisionChoice): Promise<boolean> => {
-    for (const { namespaceId, grantId, maxUses } of uses) {
+  const isLeft = async ({ uses = [], left = [], permit }: DecisionChoice): Promise<boolean> => {
+    for (const { namespaceId, grantId, maxUses } of [...uses, ...left]) {
       if ((await usage.used(namespaceId, grantId)) >= maxUses) return false;
     }
     return permit === undefined || (await permits?.use(permit.namespaceId, permit.id)) === true;

@@ -223,6 +223,22 @@ describe.each(databaseKinds)("an act on %s", (kind) => {
       expect([await used("run"), await used(`permit\n${answer.id}`)]).toEqual([1, 1]);
     });
 
+    test("of two that race for its approval one runs, and a person is asked about the other while a use is left", async () => {
+      const { answer, host, used, begin, tenant } = await openAsked();
+      for (const [first, second, says, counted] of [
+        ["act-1", "act-2", "waiting", 1],
+        ["act-3", "act-4", "denied", 2],
+      ] as const) {
+        const [asked] = await host.stores.escalations.list(tenant, { status: "pending", now: answer.at, limit: 1 });
+        await host.stores.escalations.approve({ ...answer, id: asked?.id ?? "" });
+        const race = [first, second].map((id) => begin({ id, arguments: { to: "production" } }));
+        const states = (await Promise.all(race)).map(({ body }) => body["status"]);
+        expect(states.toSorted()).toEqual(["allowed", says].toSorted());
+        expect(await used("run")).toBe(counted);
+      }
+      expect(await host.stores.escalations.list(tenant, { status: "pending", now: answer.at, limit: 9 })).toEqual([]);
+    });
+
     test("gives its permit back, while that has not expired", async () => {
       const { answer, host, used, again, finish, pass } = await openAsked();
       await host.stores.escalations.approve(answer);

@@ -138,8 +138,9 @@ export async function recordEvent(ledger: Ledger, event: AuditEvent, call?: Call
 
 /** The alternatives of a submission, one for each choice. */
 export function alternativesOf(choices: readonly DecisionChoice[]): readonly Alternative[] {
-  return choices.map(({ uses = [], permit, event }) => ({
+  return choices.map(({ uses = [], left = [], permit, event }) => ({
     uses: [...uses.map(grantUse), ...(permit === undefined ? [] : [permitUse(permit)])],
+    left: left.map(grantUse),
     entries: [entryOf(event)],
     isRefusal: event.outcome === "denied",
   }));

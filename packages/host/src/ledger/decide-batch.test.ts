@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { auditEvent } from "../../test/records.ts";
 import { entryOf } from "./chain.ts";
-import { decideBatch } from "./decide-batch.ts";
+import { decideBatch, wantedBy } from "./decide-batch.ts";
 import type { Found, Submission, TurnWrite } from "./submission.ts";
 
 const nothing: Found = { taken: new Map(), known: new Set(), lost: new Set(), used: new Map(), heads: new Map() };
@@ -52,4 +52,18 @@ test("a turn stops with the escalations it waits for, whichever submission of th
     expect(written).toMatchObject([{ stop, waits: [wait], progress: batch.at(-1)?.progress }]);
     expect(written[0]?.entries).toEqual(batch.flatMap(({ entries }) => entries));
   }
+});
+
+test("an alternative that needs a use to be left, and takes none, is chosen while there is one", () => {
+  const entries = [entryOf(auditEvent("decision"))];
+  const use = { namespaceId: "n", grantId: "g", maxUses: 1 };
+  const asking: Submission = { alternatives: [{ entries, left: [use] }, { entries }] };
+  const { outcomes, writes } = decideBatch(
+    [asking, asking, { alternatives: [{ entries, uses: [use] }] }, asking],
+    nothing,
+    0,
+  );
+  expect(outcomes).toEqual([0, 0, 0, 1].map((alternative) => ({ kind: "written", alternative })));
+  expect(writes.uses).toEqual([{ namespaceId: "n", grantId: "g", used: 1, taken: 1 }]);
+  expect(wantedBy([asking], 0).uses).toEqual([use]);
 });

@@ -30,9 +30,10 @@ export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
     if (claim !== undefined) claims.push(claim);
     if (begun !== undefined) begins.push(begun);
     if (turn !== undefined) runs.set(nameOfRun(turn), turn);
-    for (const { uses: taken = [], entries, ended } of alternatives) {
+    for (const { uses: taken = [], left = [], entries, ended } of alternatives) {
       const { uses: returned = [], permit } = ended?.returned ?? {};
-      for (const use of [...taken, ...returned, ...(permit ? [permit.permit] : [])]) uses.set(nameOfUse(use), use);
+      for (const use of [...taken, ...left, ...returned, ...(permit ? [permit.permit] : [])])
+        uses.set(nameOfUse(use), use);
       for (const entry of entries) tenants.add(entry.namespace_id);
     }
   }
@@ -116,7 +117,8 @@ export function decideBatch(
     counted.set(name, count);
     return count;
   };
-  const isLeft = ({ uses = [] }: Alternative): boolean => uses.every((use) => countOf(use).used < use.maxUses);
+  const isLeft = ({ uses = [], left = [] }: Alternative): boolean =>
+    [...uses, ...left].every((use) => countOf(use).used < use.maxUses);
   const change = (use: Use, by: 1 | -1): void => {
     const count = countOf(use);
     const used = Math.max(0, count.used + by);

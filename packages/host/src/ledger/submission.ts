@@ -56,6 +56,8 @@ export interface ActEnding extends Pick<NewActRow, "namespace_id" | "actor" | "s
 export interface Alternative {
   /** All of them have to be available, and all are counted. */
   uses?: readonly Use[];
+  /** All of them have to be available, and none is counted. */
+  left?: readonly Use[];
   entries: readonly AuditEntry[];
   begun?: NewActRow;
   waiting?: WaitingActRow;

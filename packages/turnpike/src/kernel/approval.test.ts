@@ -23,6 +23,7 @@ import {
   untyped,
   worldOf,
 } from "../../test/deployment.ts";
+import { atomicLedger } from "../../test/memory-ledger.ts";
 import type { AuditEvent, Capability, ErrorObject, Grant, JsonObject, ToolResult } from "../contracts/index.ts";
 import { canonicalJson } from "../internal/index.ts";
 import { memoryMessages, memoryPermits, memoryResources, memoryUsage, type MemoryPermits } from "../testing/index.ts";
@@ -482,7 +483,8 @@ describe("with a ledger", () => {
     return {
       events,
       async decide(choices) {
-        for (const [place, { uses: [use] = [], permit, event }] of choices.entries()) {
+        for (const [place, { uses: [use] = [], left: [left] = [], permit, event }] of choices.entries()) {
+          if (left !== undefined && (await usage.used(left.namespaceId, left.grantId)) >= left.maxUses) continue;
           if (permit !== undefined && !(await permits.use(permit.namespaceId, permit.id))) continue;
           if (use !== undefined && !(await usage.consume(use.namespaceId, use.grantId, use.maxUses))) continue;
           events.push(event);
@@ -542,6 +544,25 @@ describe("with a ledger", () => {
     expect(results.map(said).toSorted()).toEqual(["approval_required", "approval_required", "succeeded"]);
     expect(permits.asked).toHaveLength(2);
   });
+});
+
+test("with a ledger no person is asked about a grant whose last use went with the approval, but about the next", async () => {
+  for (const { grants, says, asked } of [
+    { grants: ["careful"], says: "grant_exhausted", asked: ["careful"] },
+    { grants: ["careful", "second"], says: "approval_required", asked: ["careful", "second"] },
+  ]) {
+    const [permits, usage] = [memoryPermits(), memoryUsage()];
+    const bounded = grants.map((id) => ({ ...afterAsking, id, constraints: { maxUses: 1 } }));
+    const ledger = atomicLedger(usage, permits);
+    const world = worldOf({ grants: bounded, tools: [noteTool()], permits, usage, ledger });
+    const read = (id: string) => world.kernel.invokeTool(contextOf(), callOf({ id }));
+    await read("1");
+    permits.approve("escalation-1", { by: "human:carol", at: now });
+    const results = await Promise.all([read("2"), read("3")]);
+    expect(results.map(said).toSorted()).toEqual([says, "succeeded"].toSorted());
+    expect(permits.asked.map(({ grantId }) => grantId)).toEqual(asked);
+    expect(ledger.events.map(({ reason }) => reason)).toEqual(["approval_required", undefined, says]);
+  }
 });
 
 test("what people said is read once a decision, however many grants need it", async () => {

@@ -380,13 +380,14 @@ for (const isLedger of [true, false]) {
       });
 
       for (const row of [
-        // Whether the approval or the use was gone cannot be told, and no person is asked in vain.
-        { name: "bounded", constraints: { maxUses: 9 }, asked: 1 },
-        { name: "not bounded", constraints: {}, asked: 2 },
+        { name: "has uses left", careful: { maxUses: 9 } },
+        { name: "has uses left, beside one that is bounded", careful: { maxUses: 9 }, free: { maxUses: 9 } },
+        { name: "is not bounded, beside one that is", careful: {}, free: { maxUses: 9 } },
+        { name: "is not bounded", careful: {} },
       ]) {
-        test(`of calls that race for one approval one happens, under a grant that is ${row.name}`, async () => {
-          const { read, approve, tool, permits } = office(
-            [guarded("careful", ["one", "two"], row.constraints), over("free", ["three"])],
+        test(`of calls that race for one approval one happens, and a person is asked about the others under a grant that ${row.name}`, async () => {
+          const { read, approve, tool, permits, decisions } = office(
+            [guarded("careful", ["one", "two"], row.careful), over("free", ["three"], row.free)],
             isLedger,
           );
           await read(["one", "two", "three"]);
@@ -394,9 +395,30 @@ for (const isLedger of [true, false]) {
           const results = await Promise.all(Array.from({ length: 5 }, () => read(["one", "two", "three"])));
           expect(results.map(said).toSorted()).toEqual([...Array<string>(4).fill("approval_required"), "succeeded"]);
           expect(tool.calls).toHaveLength(1);
-          expect(permits.asked).toHaveLength(row.asked);
+          expect(permits.asked).toHaveLength(2);
+          expect(decisions().filter(({ reason }) => reason === "approval_required")).toHaveLength(5);
         });
       }
+
+      test("no person is asked about the last use, which the one of them took that happens", async () => {
+        for (const [careful, free] of [
+          [{ maxUses: 1 }, {}],
+          [{}, { maxUses: 1 }],
+        ]) {
+          const grants = [guarded("careful", ["one"], careful), over("free", ["two"], free)];
+          const { read, approve, tool, permits, used } = office(grants, isLedger);
+          await read(["one", "two"]);
+          approve();
+          const results = await Promise.all(Array.from({ length: 3 }, () => read(["one", "two"])));
+          expect(results.map(said).filter((status) => status === "succeeded")).toEqual(["succeeded"]);
+          expect(tool.calls).toHaveLength(1);
+          expect((await used("careful")) + (await used("free"))).toBe(1);
+          // Without a ledger the use is taken after the permit, and another call may come between the two.
+          if (!isLedger) continue;
+          expect(results.map(said).toSorted()).toEqual(["grant_exhausted", "grant_exhausted", "succeeded"]);
+          expect(permits.asked).toHaveLength(1);
+        }
+      });
     });
   });
 }

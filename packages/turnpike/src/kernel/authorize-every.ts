@@ -159,11 +159,11 @@ function waitsFor({ decision }: Refused, { hash }: ActApproval): Pick<DecisionCh
 async function takeInLedger(
   ports: Ports,
   ledger: DecisionLedger,
-  { act, plans: { plans, end }, facts, approval }: ToTake,
+  { act, plans: { plans, waiting, end }, facts, approval }: ToTake,
   call: Call,
 ): Promise<Plan | Refused | undefined> {
   const { context } = act;
-  const outcomes = [...plans, end];
+  const outcomes = [...plans, ...waiting, end];
   const choices = outcomes.map((outcome): DecisionChoice => {
     const needs = outcome.kind === "allow" ? [...outcome.needs.values()] : [];
     const uses = needs.filter((need) => need.permit === undefined).map(({ grant }) => useOf(grant));
@@ -174,6 +174,7 @@ async function takeInLedger(
       ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
       ...(outcome.kind === "allow" && { grants: grantsOf(outcome) }),
       ...(outcome.kind === "deny" && waitsFor(outcome, approval)),
+      ...(outcome.kind === "deny" && outcome.left && { left: outcome.left.map(useOf) }),
     };
   });
   const place = await recordChoice(ports, ledger, choices, call);
@@ -196,7 +197,7 @@ async function takeAndRecord(
 /** Takes the uses of the first plan that still has all of them, none of them twice. Returns a reason when a store does not answer. */
 async function takeOneByOne(
   ports: Ports,
-  { plans, end }: Plans,
+  { plans, waiting, end }: Plans,
   signal: AbortSignal,
 ): Promise<Plan | Refused | Exclude<ReasonCode, "allowed">> {
   const taken = new Set<string>();
@@ -215,7 +216,21 @@ async function takeOneByOne(
     }
     if ([...plan.needs.keys()].every((name) => taken.has(name))) return plan;
   }
+  for (const one of waiting) {
+    const refusal = await firstSpent(ports, one, signal);
+    if (refusal === undefined) return one;
+    if (refusal !== "grant_exhausted") return refusal;
+  }
   return end;
+}
+
+/** Why a person is not asked: a use that the act would need is gone. */
+async function firstSpent(ports: Ports, { left = [] }: Refused, signal: AbortSignal): ReturnType<Spend["check"]> {
+  for (const grant of left) {
+    const refusal = await consume.check(ports, grant, signal);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 /** One event for all requirements. An allowed one names the first and its grant, with the others in the metadata; a denial names the denied one. */

@@ -101,9 +101,10 @@ async function decideInLedger(
   const place = await recordChoice(
     ports,
     ledger,
-    choices.map(({ decision, use, permit }) => {
+    choices.map(({ decision, use, left, permit }) => {
       const choice: DecisionChoice = { event: auditEvent(subject.context, factsOf(subject, decision, approval)) };
       if (use !== undefined) choice.uses = [useOf(use)];
+      if (left !== undefined) choice.left = [useOf(left)];
       if (permit !== undefined) choice.permit = { namespaceId, id: permit.id };
       return choice;
     }),

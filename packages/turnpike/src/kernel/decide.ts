@@ -111,6 +111,8 @@ async function tryEach(input: DecisionInput, { covering, guarded }: Candidates):
 export interface Choice {
   decision: Decision;
   use?: CompiledGrant;
+  /** A grant that has to have a use left, which is not spent: a person is asked only about what their approval would allow. */
+  left?: CompiledGrant;
   permit?: Permit;
 }
 
@@ -156,6 +158,13 @@ async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates)
     // The next choices are made only if another call has used the permit.
     seen.findings.set(grant, { chain, refusal: "approval_required" });
     seen.lacks ??= { grant };
+  }
+  const bounded = choices.find(({ permit, use }) => permit !== undefined && use !== undefined)?.use;
+  if (bounded !== undefined && seen.lacks?.grant === bounded) {
+    choices.push({ decision: denyAll(seen), left: bounded });
+    seen.findings.set(bounded, { chain: seen.findings.get(bounded)?.chain, refusal: "grant_exhausted" });
+    const next = guarded.find((grant) => seen.findings.get(grant)?.refusal === "approval_required");
+    seen.lacks = next && { grant: next };
   }
   return [...choices, { decision: denyAll(seen) }];
 }

@@ -29,11 +29,17 @@ export interface Refused {
   kind: "deny";
   request: AuthorizationRequest;
   decision: Decision & { kind: "deny" };
+  /** The grants that have to have a use left for the denial to be true: a person is asked only about what their approval would allow. */
+  left?: readonly CompiledGrant[];
 }
 
-/** Plans in the order in which they are tried: a plan is tried when the ones before it lack a use or permit. The end needs none. */
+/**
+ * Plans in the order in which they are tried: a plan is tried when the ones before it lack a use or permit. When all of them do, and
+ * the uses of one that waits are left, a person is asked. The end needs nothing.
+ */
 export interface Plans {
   plans: readonly Plan[];
+  waiting: readonly Refused[];
   end: Plan | Refused;
 }
 
@@ -43,17 +49,20 @@ const maxPlans = 16;
 /** All ways to carry all requirements, the best first, and the decision when none of them is left. */
 export async function plansFor(requirements: readonly Requirement[], approver: Approver): Promise<Plans> {
   const first = await planWithout(new Set(), requirements, approver);
-  if (first.kind === "deny" || first.needs.size === 0) return { plans: [], end: first };
+  if (first.kind === "deny" || first.needs.size === 0) return { plans: [], waiting: [], end: first };
   const plans = [{ ...first, gone: new Set<string>() }];
+  const waiting = new Map<string, Refused>();
   for (const plan of plans) {
     if (plans.length >= maxPlans) break;
     for (const name of plan.needs.keys()) {
       const gone = new Set([...plan.gone, name]);
       const next = await planWithout(gone, requirements, approver);
       if (next.kind === "allow") plans.push({ ...next, gone });
+      else if (next.left !== undefined) waiting.set(next.left.map((grant) => nameOf(grant)).join(), next);
     }
   }
-  return { plans, end: await planWithout({ has: () => true }, requirements, approver) };
+  const end = await planWithout({ has: () => true }, requirements, approver);
+  return { plans, waiting: [...waiting.values()], end };
 }
 
 /** The plan that carries all requirements without these uses and permits. */
@@ -93,7 +102,13 @@ async function planWithout(
       return { ...first, decision: { ...denial, reason: said.refusal, findings: answered(denial, said.refusal) } };
     lacks ??= { grant, escalation: said.kind === "lacking" ? said.escalation : undefined };
   }
-  return { ...first, decision: lacks === undefined ? denial : { ...denial, lacks } };
+  if (lacks === undefined) {
+    const reason = "grant_exhausted";
+    return { ...first, decision: { ...denial, reason, findings: answered(denial, reason) } };
+  }
+  const needed = new Set([...uses.values()].map(({ grant }) => grant));
+  if (lacks.grant.maxUses !== undefined) needed.add(lacks.grant);
+  return { ...first, decision: { ...denial, lacks }, ...(needed.size > 0 && { left: [...needed] }) };
 }
 
 /** The grants that would carry all of these requirements with an approval. */

@@ -11,6 +11,8 @@ export interface GrantUse {
 export interface DecisionChoice {
   /** The uses that it takes, each of another grant. It can be chosen only while fewer than `maxUses` of each are counted. */
   uses?: readonly GrantUse[];
+  /** Uses that it does not take, each of another grant. It can be chosen only while fewer than `maxUses` of each are counted. */
+  left?: readonly GrantUse[];
   /** The permit that it uses. It can be chosen only while the permit is unused. */
   permit?: { namespaceId: string; id: string };
   /** The grants of an act that needs several things, of which the event names the first. */

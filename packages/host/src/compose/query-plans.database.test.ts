@@ -303,7 +303,7 @@ const calls: Row[] = [
   {
     name: "an escalation about an act",
     run: ({ permits }) => permits.ask(context(), { hash: "ask-3", act, request, grantId: "grant-1" }),
-    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting", "grants_pkey"],
+    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting", "grants_pkey", "uses_pkey"],
   },
   {
     name: "what was said about an act",

@@ -33,6 +33,8 @@ export interface QueueOptions extends ExpiryOptions {
   lifetimeMs: number;
   /** How many escalations of one actor may be open, of either kind. */
   maxOpen: number;
+  /** The last escalation with the same request, if it has an answer that counts: then no person is asked again. */
+  findAnswered?(transaction: Transaction<Schema>, escalation: NewEscalation): Promise<EscalationRef | undefined>;
   /** Called with a new escalation, in its transaction; not with a request that joins an escalation that waits. */
   onOpened?(transaction: Transaction<Schema>, record: EscalationRecord): Promise<unknown>;
   /** The first end among what an escalation rests on; undefined when none of it ends by itself. */
@@ -52,7 +54,7 @@ export function createEscalationQueue(
   { db, kind }: Database,
   options: Omit<QueueOptions, "lifetimeMs">,
 ): OpenEscalation {
-  const { maxOpen, onOpened, endOf } = options;
+  const { maxOpen, findAnswered, onOpened, endOf } = options;
   return ({ credential, ...escalation }) =>
     db.transaction().execute(async (transaction) => {
       const asked = rowOf({ id: "", ...escalation });
@@ -65,6 +67,8 @@ export function createEscalationQueue(
       // The same request waits only once.
       const same = await pendingWith(transaction, asked);
       if (same !== undefined) return join(transaction, same, escalation);
+      const answered = await findAnswered?.(transaction, escalation);
+      if (answered !== undefined) return answered;
       if ((await countOpen(transaction, asked, escalation.requestedAt)) >= maxOpen) return "full";
       const { namespaceId, approval, requestedAt, expiresAt } = escalation;
       const end = await endOf?.(transaction, { namespaceId, credential, grantId: approval?.grantId });

@@ -37,6 +37,12 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
   const kindAt = async ({ permits }: Stores, namespaceId: string, time: string) =>
     (await permits.find(namespaceId, hashIn(namespaceId), at(time)))?.kind;
 
+  /** As the end of an act does of which nothing happened. */
+  const giveBackPermits = async (namespaceId: string): Promise<void> => {
+    const { db } = await open();
+    await db.updateTable("uses").set({ used: 0 }).where("namespace_id", "=", namespaceId).execute();
+  };
+
   const suite = permitStoreSuite(async () => {
     const { permits, escalations } = await stores();
     const mine = context({ namespaceId: newTenant(), now: at("12:00:00") });
@@ -152,7 +158,8 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     for (const now of [at("12:00:00"), at("12:00:00"), at("11:50:00"), at("11:40:00")]) {
       const record = await askAct(own, namespaceId, {}, { now });
       ids.push(record.id);
-      await own.escalations.deny(answerTo(record, now), "No.");
+      await own.escalations.approve(answerTo(record, now));
+      await own.permits.use(namespaceId, record.id);
     }
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(4);
@@ -165,9 +172,23 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
         const namespaceId = newTenant();
         const first = answerTo(await askAct(own, namespaceId));
         await (status === "permitted" ? own.escalations.approve(first) : own.escalations.deny(first, "No."));
-        await own.permits.ask(context({ namespaceId }), actToApprove(namespaceId));
+        const joined = await own.permits.ask(context({ namespaceId }), actToApprove(namespaceId));
+        expect(joined).toMatchObject({ id: first.id });
         expect(await kindAt(own, namespaceId, "12:01:00")).toBe(status);
+        expect(await own.escalations.list(namespaceId, { now: at("12:01:00"), limit: 9 })).toHaveLength(1);
       }
+    });
+
+    test("the answer counts again when its permit comes back, and not the escalation that was made meanwhile", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const first = await askAct(own, namespaceId);
+      await own.escalations.approve(answerTo(first));
+      await own.permits.use(namespaceId, first.id);
+      await askAct(own, namespaceId, {}, { now: at("12:00:30") });
+      expect(await kindAt(own, namespaceId, "12:01:00")).toBe("asked");
+      await giveBackPermits(namespaceId);
+      expect(await kindAt(own, namespaceId, "12:01:00")).toBe("permitted");
     });
 
     test("a permit waits until the escalation is answered, too: the answer given last counts", async () => {
@@ -177,7 +198,9 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
         own.permits.waiting(context({ namespaceId, now: at(time) }), payment).then((permits) => permits.length);
       const first = await askAct(own, namespaceId);
       await own.escalations.approve(answerTo(first, at("12:01:00")), { expiresAt: at("20:00:00") });
+      await own.permits.use(namespaceId, first.id);
       const second = await askAct(own, namespaceId, {}, { now: at("12:01:00") });
+      await giveBackPermits(namespaceId);
       expect(await waits("12:02:00")).toBe(1);
       await own.escalations.deny(answerTo(second, at("12:03:00")), "No.");
       expect([await kindAt(own, namespaceId, "12:04:00"), await waits("12:04:00")]).toEqual(["refused", 0]);

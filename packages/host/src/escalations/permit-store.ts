@@ -44,7 +44,6 @@ const permitSql = `select id from escalations
  * answer counts no more on the others, even if their clocks are behind.
  */
 export function createPermitStore(database: Database, ledger: Ledger, options: PermitOptions): PermitStore {
-  const open = createEscalationQueue(database, options);
   const said = (row: FoundRow, now: string): PermitState | undefined => {
     const { id, used, expires_at: expiresAt, permit_expires_at: permitExpiresAt } = row;
     const counts = (since: string): boolean => instantOf(now) < instantOf(since) + options.refusalMs;
@@ -66,6 +65,24 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
         return undefined;
     }
   };
+  const open = createEscalationQueue(database, {
+    ...options,
+    /** The answer may have come after the act was decided, and before its caller asks. */
+    async findAnswered(transaction, { namespaceId, ask, approval, requestedAt }) {
+      const found =
+        await sql<FoundRow>`select escalations.id, status, expires_at, closed, permit_expires_at, content, uses.used
+        from escalations left join uses on uses.namespace_id = escalations.namespace_id
+          and uses.grant_id = cast(${permitPrefix} as text) || escalations.id
+        where escalations.namespace_id = ${columnText(namespaceId)} and ask = ${columnText(ask)}
+        order by escalations.id desc limit 1`.execute(transaction);
+      const [last] = found.rows;
+      const state = last && said(last, requestedAt);
+      const isOther = state?.kind === "permitted" && state.permit.grantId !== approval?.grantId;
+      return last === undefined || state === undefined || isOther
+        ? undefined
+        : { id: last.id, expiresAt: last.expires_at };
+    },
+  });
   const close = (namespaceId: string, id: string, at: string): Promise<number> => {
     const isIt = sql<boolean>`namespace_id = ${columnText(namespaceId)} and id = ${id} and ${isPending}`;
     return database.db.transaction().execute((transaction) => markExpired(transaction, isIt, at, options));

@@ -182,8 +182,9 @@ export interface PermitStore {
   /** Atomic: takes the one use of a permit. True for the first caller, and false for every later one. */
   use(namespaceId: string, permitId: string): Promise<boolean>;
   /**
-   * Opens an escalation for the act, or returns the one that is open for the same hash. `"full"` when the actor has as many
-   * open escalations as it may have.
+   * Opens an escalation for the act, or returns the one that is open for the same hash, or the last one when its answer counts: it
+   * may have been given while this act was decided. A permit counts for its grant alone. `"full"` when the actor has as many open
+   * escalations as it may have.
    */
   ask(context: AccessContext, act: ActToApprove): Promise<EscalationRef | "full">;
 }
@@ -201,7 +202,7 @@ export interface AuditSink {
 export interface DecisionLedger {
   /**
    * Stores the event of the first choice whose uses and permit are all left, takes them in the same step, and resolves with the
-   * position of that choice. It takes nothing of the other choices. The last choice takes nothing. Throw when nothing was stored;
+   * position of that choice. It takes nothing of the other choices. The last choice needs nothing. Throw when nothing was stored;
    * nothing happens then. With an `OutdatedReadsError` the whole operation rejects, to be tried again. A ledger that supports
    * scopes passes the choices to `call.writes`, if there is one.
    */

@@ -87,6 +87,11 @@ export function memoryPermits(options: MemoryPermitOptions = {}): MemoryPermits 
       const open = entries.filter((one) => one.context.namespaceId === context.namespaceId && isOpen(one, now));
       const same = open.find(({ hash }) => hash === act.hash);
       if (same !== undefined) return Promise.resolve({ id: same.id, expiresAt: same.expiresAt });
+      const last = entries.findLast((one) => one.context.namespaceId === context.namespaceId && one.hash === act.hash);
+      const said = last && stateOf(last, now);
+      const isOther = said?.kind === "permitted" && said.permit.grantId !== act.grantId;
+      if (last !== undefined && said !== undefined && !isOther)
+        return Promise.resolve({ id: last.id, expiresAt: last.expiresAt });
       if (open.filter((one) => canonicalJson(one.context.actor) === actor).length >= maxOpen)
         return Promise.resolve("full");
       const escalation = {

@@ -132,6 +132,22 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
       },
     },
     {
+      name: "one who asks just after an answer, which they did not know, is told of it, and no person is asked again",
+      async run() {
+        for (const answer of ["approve", "deny"] as const) {
+          const { permits, context, escalation, act, ...people } = await asking();
+          await people[answer](escalation.id, at("12:10:00"), "human:carol");
+          const later = { ...context, now: at("12:11:00") };
+          expectSame(await permits.ask(later, act), escalation, `the escalation after "${answer}"`);
+          const said = await permits.find(context.namespaceId, act.hash, at("12:11:00"));
+          expectSame(said?.kind, answer === "approve" ? "permitted" : "refused", "what is known");
+          const other = await permits.ask(later, { ...act, grantId: "grant-2" });
+          const isNew = other !== "full" && other.id !== escalation.id;
+          expectSame(isNew, answer === "approve", "another escalation, for an approval under another grant");
+        }
+      },
+    },
+    {
       name: "a denial counts for an hour",
       async run() {
         const { permits, context, escalation, act, deny } = await asking();

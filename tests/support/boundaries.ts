@@ -32,7 +32,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["demo"],
   ["protocols"],
   ["front"],
-  ["people"],
+  ["people", "connections"],
   ["access"],
   ["events"],
   ["turns"],

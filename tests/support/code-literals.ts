@@ -17,7 +17,7 @@ export interface KnownCodes {
 
 /** Files that name codes without producing them, and files whose snake_case words are columns. */
 const otherwise =
-  /\/contracts\/error-codes\.ts$|\/openapi[^/]*\.ts$|\/admission-errors\.ts$|^packages\/host\/src\/(storage\/|retention\/|audit\/(activity|audit-heads|audit-list|audit-tail|audit-verify|audit-export|anchors)\.ts$|access\/(count-once|credential-(end|uses)|reviewer-problem)\.ts$|escalations\/(escalation-(answers|queue|rows)|answers-of-credential|close-escalations|withdraw)\.ts$|grants\/(grant-(makers|reads|writes)|invariant-rows)\.ts$|files\/(remove-files|file-rows)\.ts$|webhooks\/(deliveries|outbox)\.ts$|turns\/(absent-hosts|journal\/((count|live|read|take|wake)-turns|turns-of-credential))\.ts$|.*-store\.ts$)/;
+  /\/contracts\/error-codes\.ts$|\/openapi[^/]*\.ts$|\/admission-errors\.ts$|^packages\/host\/src\/(storage\/|retention\/|audit\/(activity|audit-heads|audit-list|audit-tail|audit-verify|audit-export|anchors)\.ts$|access\/(count-once|credential-(end|uses|writes)|reviewer-problem)\.ts$|escalations\/(escalation-(answers|queue|rows)|answers-of-credential|close-escalations|withdraw)\.ts$|grants\/(grant-(makers|reads|writes)|invariant-rows)\.ts$|connections\/(authorization-requests|connection-tokens|connections)\.ts$|files\/(remove-files|file-rows)\.ts$|webhooks\/(deliveries|outbox)\.ts$|turns\/(absent-hosts|journal\/((count|live|read|take|wake)-turns|turns-of-credential))\.ts$|.*-store\.ts$)/;
 
 /** The sources of the packages that may produce codes; tests do not. */
 export function readSources(root: string): Source[] {

@@ -41,6 +41,7 @@ const groups = {
     "docs/guide/backup.md": "Backup and restore",
     "docs/guide/upgrade.md": "Upgrading",
     "docs/guide/sign-in.md": "Signing people in",
+    "docs/guide/connect.md": "Connecting clients",
     "docs/guide/rotate.md": "Rotating secrets",
     "docs/guide/years-of-use.md": "Years of use",
     "docs/guide/what-turnpike-needs.md": "What it needs from below",

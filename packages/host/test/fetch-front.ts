@@ -17,5 +17,14 @@ export function wireRequestFrom(request: Request): WireRequest {
   const { pathname, search } = new URL(url);
   let read: Promise<ArrayBuffer> | undefined;
   const body = { bytes: async () => new Uint8Array(await (read ??= request.arrayBuffer())) };
-  return { method, target: pathname + search, headers, signal, body, admit() {}, toFetch: () => request };
+  return {
+    method,
+    target: pathname + search,
+    headers,
+    signal,
+    address: "127.0.0.1",
+    body,
+    admit() {},
+    toFetch: () => request,
+  };
 }

@@ -5,6 +5,8 @@ export interface TestBrowser {
   open(address: string, headers?: Record<string, string>): Promise<Response>;
   /** Opens it, and follows to the end; returns the last address, and the answer there. */
   follow(address: string): Promise<{ address: string; response: Response }>;
+  /** What a form of the host sends. */
+  post(path: string, form: string, headers?: Record<string, string>): Promise<Response>;
   /** What a page of the host sends. */
   send(path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
 }
@@ -43,6 +45,11 @@ export function testBrowser(origin: string, host: (request: Request) => Promise<
         if (at.includes("#")) return { address: at, response };
       }
       throw new Error(`It goes in circles at ${at}.`);
+    },
+    post: (path, form, headers = {}) => {
+      const type = "application/x-www-form-urlencoded";
+      const sent = { origin, "sec-fetch-site": "same-origin", "content-type": type, ...headers };
+      return ask(path, { method: "POST", redirect: "manual", headers: sent, body: form });
     },
     send: (path, body, headers = {}) =>
       ask(path, {

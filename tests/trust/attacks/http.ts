@@ -216,7 +216,7 @@ const rows: readonly Attack[] = [
         world,
         "GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: turnpike.example\r\nConnection: close\r\n\r\n",
       ),
-    succeeds: "200",
+    succeeds: "404 not_found",
   }),
   attack({
     name: "A stranger learns what runs here from the headers and the errors",

@@ -132,6 +132,7 @@ export class SimulatedHost {
       method,
       target: path,
       headers: { get: (name: string) => sent.get(name) ?? null },
+      address: "",
       signal,
       body: { bytes: () => Promise.resolve(new TextEncoder().encode(text)) },
       admit() {},

@@ -1,7 +1,8 @@
 import { ServiceHttpError } from "turnpike/http";
 import { isOutage } from "../storage/index.ts";
 import { type ClientCertificate, isUsableOver } from "./client-certificate.ts";
-import type { Credential, CredentialStore, PresentedCredential } from "./credential-store.ts";
+import type { Credential, CredentialStore } from "./credential-store.ts";
+import type { PresentedCredential } from "./credential-writes.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
 import { bearerOf, type RequestHeaders } from "./request-headers.ts";

@@ -6,7 +6,7 @@ import { openStores } from "../compose/stores.ts";
 import { authenticate } from "./authenticate.ts";
 import { beginSession } from "./begin-session.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
-import { presentedBy } from "./credential-store.ts";
+import { presentedBy } from "./credential-writes.ts";
 import { createJwtVerifier } from "./jwt.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord } from "./request-record.ts";

@@ -5,7 +5,7 @@ import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/d
 import { access, now } from "../../test/records.ts";
 import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
-import { presentedBy } from "./credential-store.ts";
+import { presentedBy } from "./credential-writes.ts";
 
 const at = (time: string): Date => new Date(time);
 

@@ -1,5 +1,4 @@
 import type { Transaction } from "kysely";
-import { principalKey } from "turnpike/contracts";
 import { columnText } from "../shared/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import {
@@ -11,6 +10,13 @@ import {
 } from "../admin-contract/index.ts";
 import { type ClientCertificate, isCurrent, isUsableOver } from "./client-certificate.ts";
 import { createCredentialUses } from "./credential-uses.ts";
+import {
+  insertCredential,
+  type PresentedCredential,
+  presentedBy,
+  revokeCredential,
+  tokenOf,
+} from "./credential-writes.ts";
 import { isAdminOfAll, operatorScope } from "./operator.ts";
 import { freshId, freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 
@@ -19,12 +25,6 @@ export interface Credential {
   id: string;
   namespaceId: string;
   access: CredentialAccess;
-}
-
-/** A credential as a caller presented it: once it is rotated, its secret has another hash. */
-export interface PresentedCredential {
-  id: string;
-  secretHash: string;
 }
 
 /** The credentials of every tenant. Only hashes of their secrets are stored. */
@@ -92,7 +92,7 @@ interface Stored extends Credential, Validity {
   secretHash: string;
 }
 
-type Validity = Pick<Schema["credentials"], "expires_at" | "revoked_at">;
+type Validity = Pick<Schema["credentials"], "expires_at" | "revoked_at" | "token_expires_at">;
 
 /** The credential to compare with when the id is unknown, so that this takes as long as a wrong secret. */
 const noCredential: Stored = {
@@ -106,6 +106,7 @@ const noCredential: Stored = {
   secretHash: secretHashOf(freshSecret()),
   expires_at: null,
   revoked_at: new Date(0).toISOString(),
+  token_expires_at: null,
 };
 
 export function createCredentialStore(
@@ -134,13 +135,7 @@ export function createCredentialStore(
     at: string,
     also?: InTransaction,
   ): Promise<boolean> => {
-    const { numUpdatedRows } = await transaction
-      .updateTable("credentials")
-      .set({ revoked_at: at })
-      .where("id", "=", columnText(id))
-      .where("revoked_at", "is", null)
-      .executeTakeFirst();
-    const isRevoked = numUpdatedRows > 0n;
+    const isRevoked = await revokeCredential(transaction, id, at);
     const closed = isRevoked ? await onRevoked(transaction, id, at) : [];
     await also?.(transaction, closed);
     return isRevoked;
@@ -164,7 +159,7 @@ export function createCredentialStore(
       const stored = (await cached(id, find)) ?? noCredential;
       const isSecret = isSameHash(secretHash, stored.secretHash);
       const { namespaceId, access } = stored;
-      if (isSecret && isValid(stored, now) && isUsableOver(access, shown, now)) {
+      if (isSecret && isValid(stored, now) && !isTokenOver(stored, now) && isUsableOver(access, shown, now)) {
         uses.note(id, now);
         return { id, namespaceId, access };
       }
@@ -215,7 +210,9 @@ export function createCredentialStore(
       const isRotated = await revisions.write(async (transaction) => {
         const key = columnText(id);
         const row = await transaction.selectFrom("credentials").selectAll().where("id", "=", key).executeTakeFirst();
-        if (row === undefined || !isValid(row, now) || recordOf(row).access.signedIn === true) return false;
+        if (row === undefined || !isValid(row, now)) return false;
+        // The tokens of those who sign in, and of the clients that act for them, are not an operator's to make.
+        if (row.token_expires_at !== null || recordOf(row).access.signedIn === true) return false;
         const secret_hash = secretHashOf(secret);
         await transaction.updateTable("credentials").set({ secret_hash }).where("id", "=", key).execute();
         return true;
@@ -237,17 +234,8 @@ function storedOf(row: Schema["credentials"]): Stored {
     secretHash: row.secret_hash,
     expires_at: row.expires_at,
     revoked_at: row.revoked_at,
+    token_expires_at: row.token_expires_at,
   };
-}
-
-/** What a token presents. A malformed token presents a credential that does not exist. */
-export function presentedBy(token: string): PresentedCredential {
-  const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
-  return { id, secretHash: secretHashOf(secret) };
-}
-
-function tokenOf(id: string, secret: string): string {
-  return `tp_${id}_${secret}`;
 }
 
 /** The ids of the credentials that are valid now and make their bearer an admin of all tenants. */
@@ -266,74 +254,6 @@ async function validAdmins(transaction: Transaction<Schema>, now: Date): Promise
   return valid.map(({ id }) => id);
 }
 
-/** What a new credential is stored with. */
-interface NewCredential {
-  id: string;
-  secret: string;
-  namespaceId: string;
-  access: CredentialAccess;
-  expiresAt?: string | undefined;
-  isTokenNeeded?: boolean | undefined;
-}
-
-async function insertCredential(transaction: Transaction<Schema>, made: NewCredential): Promise<void> {
-  const { id, secret, namespaceId, access, expiresAt, isTokenNeeded = false } = made;
-  if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be stored as it is.");
-  const row = {
-    id,
-    namespace_id: namespaceId,
-    secret_hash: secretHashOf(secret),
-    access: JSON.stringify(CredentialAccessSchema.parse(access)),
-    actor: columnText(principalKey(access.actor)),
-    certificate: isTokenNeeded ? null : (access.certificate ?? null),
-    created_at: new Date().toISOString(),
-    expires_at: expiresAt ?? null,
-    revoked_at: null,
-    last_used_at: null,
-  };
-  await transaction.insertInto("credentials").values(row).execute();
-}
-
-/**
- * Makes the credential of a user who signs in, in a transaction that ends a revision. INVARIANT: no one learns its token, so only
- * sessions and codes that this host begins are admitted with it.
- */
-export async function createSignedIn(
-  transaction: Transaction<Schema>,
-  made: Pick<NewCredential, "namespaceId" | "access">,
-): Promise<PresentedCredential> {
-  const [id, secret] = [freshId(), freshSecret()];
-  await insertCredential(transaction, { id, secret, ...made });
-  return presentedBy(tokenOf(id, secret));
-}
-
-/**
- * The credential of a user who signs in again, with what they may do now, in a transaction that ends a revision; undefined when
- * it was revoked.
- */
-export async function renewSignedIn(
-  transaction: Transaction<Schema>,
-  id: string,
-  access: CredentialAccess,
-): Promise<PresentedCredential | undefined> {
-  const changed = await transaction
-    .updateTable("credentials")
-    .set({
-      access: JSON.stringify(CredentialAccessSchema.parse(access)),
-      actor: columnText(principalKey(access.actor)),
-    })
-    .where("id", "=", columnText(id))
-    .where("revoked_at", "is", null)
-    .returning("secret_hash")
-    .executeTakeFirst();
-  return changed && { id, secretHash: changed.secret_hash };
-}
-
-/** Whether a column can store a name unchanged, which the tenant of a credential has to be. */
-export function isStorable(name: string): boolean {
-  return columnText(name) === name;
-}
-
 function recordOf(row: Schema["credentials"]): CredentialRecord {
   return {
     id: row.id,
@@ -344,6 +264,11 @@ function recordOf(row: Schema["credentials"]): CredentialRecord {
     ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
     ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
   };
+}
+
+/** Whether the present token of a credential has ended. What began with it goes on as long as the credential is valid. */
+function isTokenOver({ token_expires_at: endsAt }: Validity, now: Date): boolean {
+  return endsAt !== null && Date.parse(endsAt) <= now.getTime();
 }
 
 function isValid({ expires_at: expiresAt, revoked_at: revokedAt }: Validity, now: Date): boolean {

@@ -6,14 +6,17 @@ export { type AuthenticationPorts, requireAdmitted, requireOwnPage, unauthentica
 export { beginSession, codeLink, consoleLink, createCode, createCodeFor, endSession } from "./begin-session.ts";
 export { type ClientCertificate, describeCertificate } from "./client-certificate.ts";
 export { findCredentialEnd } from "./credential-end.ts";
+export { createCredentialStore, type CredentialStore } from "./credential-store.ts";
 export {
-  createCredentialStore,
   createSignedIn,
-  type CredentialStore,
+  createWithShortToken,
   isStorable,
   type PresentedCredential,
+  presentedBy,
+  renewShortToken,
   renewSignedIn,
-} from "./credential-store.ts";
+  revokeCredential,
+} from "./credential-writes.ts";
 export { findBearer, type Bearer, type BearerChoice } from "./find-bearer.ts";
 export { isKeySetUrl, JwtConfigSchema } from "./jwt-config.ts";
 export { createJwtVerifier } from "./jwt.ts";
@@ -41,7 +44,15 @@ export {
   type ContextResolver,
 } from "./resolve-context.ts";
 export { type Answerer, reviewerProblem } from "./reviewer-problem.ts";
-export { freshId, freshSecret, isSameText, secretHashOf } from "./secrets.ts";
-export { browserHashOf, readCookie, readSignInCookie, setCookie, setSignInCookie } from "./session-cookie.ts";
+export { freshId, freshSecret, isSameHash, isSameText, secretHashOf } from "./secrets.ts";
+export {
+  browserHashOf,
+  readConsentCookie,
+  readCookie,
+  readSignInCookie,
+  setConsentCookie,
+  setCookie,
+  setSignInCookie,
+} from "./session-cookie.ts";
 export { createSessionStore, sessionMs, type SessionHalves, type SessionStore } from "./session-store.ts";
 export { verifySenders } from "./verify-senders.ts";

@@ -2,7 +2,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { AuditSink } from "turnpike/kernel";
 import { authenticate, type AuthenticationPorts, requireOwnPage, unauthenticated } from "./authenticate.ts";
 import { isUsableOver } from "./client-certificate.ts";
-import { type PresentedCredential, presentedBy } from "./credential-store.ts";
+import { type PresentedCredential, presentedBy } from "./credential-writes.ts";
 import { createOperator, operatorScope, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import { bearerOf, type RequestHeaders } from "./request-headers.ts";

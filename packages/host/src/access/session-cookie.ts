@@ -59,6 +59,24 @@ export function readSignInCookie(headers: RequestHeaders, origin: string): strin
   return cookieOf(headers, signInCookie(origin));
 }
 
+/**
+ * The header that gives a browser what a person's answer to one client is bound to, for so many seconds. The browser comes to that page
+ * from another site, so it is not strict; the answer needs what the page alone holds as well.
+ */
+export function setConsentCookie(origin: string, id: string, value: string, seconds: number): string {
+  const secure = isSecure(origin) ? "; Secure" : "";
+  return `${consentCookie(origin, id)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+/** What a person's answer to this client is bound to; undefined without one. */
+export function readConsentCookie(headers: RequestHeaders, origin: string, id: string): string | undefined {
+  return cookieOf(headers, consentCookie(origin, id));
+}
+
+function consentCookie(origin: string, id: string): string {
+  return `${hostPrefix(origin)}turnpike-consent-${id}`;
+}
+
 function signInCookie(origin: string): string {
   return `${hostPrefix(origin)}turnpike-sign-in`;
 }

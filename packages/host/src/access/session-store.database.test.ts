@@ -4,7 +4,7 @@ import { databaseKinds, openFresh, openPair, sharedDatabase } from "../../test/d
 import { bobAs } from "../../test/operators.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
 import { freshId } from "./secrets.ts";
-import { presentedBy, type PresentedCredential } from "./credential-store.ts";
+import { presentedBy, type PresentedCredential } from "./credential-writes.ts";
 import type { SessionHalves } from "./session-store.ts";
 
 const now = new Date("2026-01-01T12:00:00.000Z");

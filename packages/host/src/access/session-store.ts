@@ -1,7 +1,8 @@
 import { sql, type Transaction } from "kysely";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import { countOnce, type Once } from "./count-once.ts";
-import type { Credential, CredentialStore, PresentedCredential } from "./credential-store.ts";
+import type { Credential, CredentialStore } from "./credential-store.ts";
+import type { PresentedCredential } from "./credential-writes.ts";
 import { freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 
 /** How long a session lasts. */

@@ -51,6 +51,7 @@ test("with nothing said, everything has the value that is written down", () => {
       approvals: 1,
       answeredBy: ["authority", "reviewers"],
     },
+    oauth: { enabled: true, accessTokenMinutes: 60, refreshDays: 30, dcr: true, clients: [] },
     notify: { webhooks: [] },
     audit: { checkpointSeconds: 60 },
     log: { level: "info" },

@@ -10,6 +10,7 @@ import {
   positive,
   readConfigFile,
 } from "../shared/index.ts";
+import { OAuthConfigSchema } from "../connections/index.ts";
 import { providersOf, SignInConfigSchema } from "../people/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
 import { ListenSchema, PublicUrlSchema, TlsSchema } from "../front/index.ts";
@@ -32,6 +33,7 @@ const ConfigSchema = z.strictObject({
     .prefault({}),
   jwt: JwtConfigSchema.optional(),
   signIn: SignInConfigSchema.optional(),
+  oauth: OAuthConfigSchema.prefault({}),
   mcp: McpConfigSchema.optional(),
   limits: z.strictObject(allLimitSchemas()).prefault({}),
   turns: TurnOptionsSchema.prefault({}),

@@ -43,6 +43,8 @@ export function createHostKernel(options: HostKernelOptions): {
   readOnlyKernel: AdminServices["readOnlyKernel"];
   ownTools: string[];
   toolNamespaces: string[];
+  /** The tool namespaces whose tools act on these resource namespaces. */
+  toolNamespacesOf(resourceNamespaces: readonly string[]): string[];
   resourceActions: ResourceActions;
 } {
   const { stores, access, metrics, log, tools, providers, resources, isTraced, limits } = options;
@@ -103,7 +105,16 @@ export function createHostKernel(options: HostKernelOptions): {
   const readOnlyKernel: AdminServices["readOnlyKernel"] = (grants) =>
     createKernel({ ...readPorts, grants, audit: "none" });
   const toolNamespaces = [...new Set(namespaces)].toSorted();
-  return { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions: resourceActionsOf(offered, providers) };
+  const toolNamespacesOf = (resourceNamespaces: readonly string[]): string[] => {
+    const own = offered.filter(({ descriptor }) =>
+      resourceNamespaces.includes(descriptor.requiredCapability.resource.namespace),
+    );
+    const served = providers.flatMap((provider) => provider.namespaces);
+    const names = own.map(({ descriptor }) => descriptor.namespace);
+    return [...new Set([...names, ...served.filter((name) => resourceNamespaces.includes(name))])].toSorted();
+  };
+  const resourceActions = resourceActionsOf(offered, providers);
+  return { kernel, readOnlyKernel, ownTools, toolNamespaces, toolNamespacesOf, resourceActions };
 }
 
 function fileAndMessageTools(services: FileServices, { messages }: Stores): ToolHandler[] {

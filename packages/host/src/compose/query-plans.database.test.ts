@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../test/databases.ts";
 import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import { signedIn } from "../../test/admin-rows.ts";
+import { connectedTokens, exchangeOf } from "../../test/connections.ts";
 import { envelope } from "../../test/counting-api.ts";
 import { beginTurn, endedEntry, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
 import { removeOldEscalations } from "../retention/old-escalations.ts";
@@ -99,6 +101,20 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into waiting_acts (namespace_id, actor, scope, id, ask, asked_at)
       select 'tenant-' || (i % 50), 'agent:agent-' || (i % 200), 'trace trace-' || i, 'act-' || i, 'ask-' || i, ${at}
       from ${series(10_000)}`,
+    sql`insert into oauth_clients (id, name, redirect_uris, created_at, used_at)
+      select 'client-' || i, 'Editor', '[]', ${at}, case when i % 2 = 0 then ${at} end from ${series(5_000)}`,
+    sql`insert into authorization_requests (id, namespace_id, secret_hash, credential_id, credential_hash, content, expires_at)
+      select 'request-' || i, 'tenant-7', 'hash', 'credential-7', 'hash', '{}', ${at} from ${series(10_000)}`,
+    sql`insert into connections (id, namespace_id, principal, credential_id, client_id, client_name, redirect, purpose,
+        created_at, changed_at)
+      select 'connection-' || i, 'tenant-' || (i % 50), 'human:user-' || i, 'credential-' || i, 'client-' || i % 500, 'Editor',
+        'http://127.0.0.1/callback', 'work', ${at}, ${at} from ${series(10_000)}`,
+    sql`insert into authorization_codes (id, namespace_id, connection_id, secret_hash, content, expires_at)
+      select 'code-' || i, 'tenant-7', 'connection-' || i % 5000, 'hash', '{}', ${at} from ${series(10_000)}`,
+    sql`insert into connection_tokens (credential_id, namespace_id, connection_id, client_id, resource, family_hash, secret_hash,
+        noted_at, expires_at)
+      select 'credential-' || i, 'tenant-7', 'connection-' || i, 'client-7', 'r', 'hash', 'hash', ${at}, ${at}
+      from ${series(10_000)}`,
     sql`insert into used_once (id, expires_at) select 'answer-' || i, ${at} from ${series(10_000)}`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
@@ -175,6 +191,31 @@ function signingIn(subject: string): Identity {
   };
 }
 
+/** What finds the rows of a connection, from the sign-in to its end. */
+const connectionPlan = [
+  "authorization_codes_pkey",
+  "authorization_requests_pkey",
+  "connection_tokens_by_connection",
+  "connection_tokens_pkey",
+  "connections_by_client",
+  "connections_pkey",
+  "credentials_pkey",
+  "escalations_asked_with",
+  "escalations_carried",
+  "grants_by_holder",
+  "grants_by_parent",
+  "grants_by_subject",
+  "grants_pkey",
+  "invariants_pkey",
+  "namespace_settings_pkey",
+  "oauth_clients_pkey",
+  "one_time_codes_pkey",
+  "people_by_credential",
+  "people_by_principal",
+  "people_by_subject",
+  "people_pkey",
+];
+
 /** What calls do, by what they read or write. */
 const calls: Row[] = [
   {
@@ -207,6 +248,41 @@ const calls: Row[] = [
       await people.restore("person-57");
     },
     plan: ["credentials_pkey", "escalations_asked_with", "people_pkey"],
+  },
+  {
+    name: "a client that registers, and one that is known",
+    async run({ clients }) {
+      await clients.register({ name: "New", redirectUris: ["http://127.0.0.1/callback"] }, now);
+      await clients.find("client-7");
+    },
+    plan: ["in the order of oauth_clients_pkey", "oauth_clients_pkey"],
+  },
+  {
+    name: "what a client asks a person for",
+    async run({ connections }) {
+      await connections.findRequest("request-7", "secret", new Date(now));
+      await connections.cancel("request-8");
+    },
+    plan: ["authorization_requests_pkey"],
+  },
+  {
+    name: "a consent, a code and tokens",
+    async run(stores) {
+      const person = await signedIn(stores, "tenant-99");
+      const { tokens, code } = await connectedTokens(stores, person, "client-7");
+      await stores.connections.refresh({ token: tokens.refreshToken, clientId: "client-7" }, new Date(now));
+      await stores.connections.exchange(exchangeOf(code, "client-7"), new Date(now));
+    },
+    plan: connectionPlan,
+  },
+  {
+    name: "a token that a client revokes",
+    async run(stores) {
+      const person = await signedIn(stores, "tenant-98");
+      const { tokens } = await connectedTokens(stores, person, "client-8");
+      await stores.connections.revokeToken(tokens.accessToken, "client-8", new Date(now));
+    },
+    plan: connectionPlan,
   },
   {
     name: "sessions that a provider ends",

@@ -68,6 +68,7 @@ async function wiredHost(database: Database) {
       method: "GET",
       target: "/ready",
       headers: { get: () => null },
+      address: "",
       signal: new AbortController().signal,
       body: { bytes: () => Promise.resolve(new Uint8Array()) },
       admit() {},

@@ -10,6 +10,7 @@ import {
   findCredentialEnd,
   storedCaller,
   reviewerProblem,
+  revokeCredential,
   type CredentialStore,
   type PrincipalStore,
   type SessionStore,
@@ -37,6 +38,14 @@ import {
 } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
+import {
+  type ClientStore,
+  type ConnectionStore,
+  createClientStore,
+  createConnectionStore,
+  type OAuthConfig,
+  OAuthConfigSchema,
+} from "../connections/index.ts";
 import { createPersonStore, type PersonStore } from "../people/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
@@ -68,6 +77,8 @@ export interface Stores {
   sessions: SessionStore;
   principals: PrincipalStore;
   people: PersonStore;
+  clients: ClientStore;
+  connections: ConnectionStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;
   decisions: DecisionLedger;
@@ -105,6 +116,8 @@ export interface StoreOptions {
   openTurns?: number;
   /** How many bytes of them may be cached; 64 MiB unless given. */
   openTurnBytes?: number;
+  /** How clients act for people; as a configuration says that says nothing unless given. */
+  oauth?: OAuthConfig;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
   /** Told of a new escalation in its transaction. */
@@ -128,7 +141,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   const { escalationMs = 86_400_000, openEscalations = limitSettings.openEscalations.default } = options;
   const { openTurns, openTurnBytes, unreadMessages } = options;
   const { answeredBy, approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
-  const { transact = database.transact } = options;
+  const { transact = database.transact, oauth = OAuthConfigSchema.parse({}) } = options;
   const revisions = createRevisions(database);
   const ledger = openLedger(withMembers(database, { transact }), options.noticesOf, revisions);
   const cache = createReadCache(revisions);
@@ -193,6 +206,18 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     sessions: createSessionStore(database, { cache, revisions, credentials }),
     principals: createPrincipalStore(database),
     people: createPersonStore(database, revisions),
+    clients: createClientStore(database, oauth.clients),
+    connections: createConnectionStore(database, revisions, {
+      accessTokenMs: oauth.accessTokenMinutes * 60_000,
+      refreshMs: oauth.refreshDays * 86_400_000,
+      async revokeCredential(transaction, id, at) {
+        if (await revokeCredential(transaction, id, at)) await closing.ofCredential(transaction, id, at);
+      },
+      async revokeGrants(transaction, namespaceId, ids, at) {
+        for (const id of ids) await revokeGrant(transaction, namespaceId, id, at);
+        await closing.ofGrants(transaction, namespaceId, ids, at);
+      },
+    }),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),

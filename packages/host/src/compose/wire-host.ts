@@ -45,7 +45,7 @@ import { providersOf } from "../people/index.ts";
 import { followHistory } from "./database-history.ts";
 import { recordPins } from "./record-pins.ts";
 import { openAdminApi } from "./admin-api.ts";
-import { openSignIn } from "./sign-in.ts";
+import { createOwnOriginOf, openOAuth, openSignIn } from "./sign-in.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
@@ -140,6 +140,7 @@ export async function wireHost(
     openTurns: maxOpenTurns,
     openTurnBytes,
     unreadMessages,
+    oauth: config.oauth,
     ...notices,
     webhooks,
   });
@@ -147,7 +148,7 @@ export async function wireHost(
     log.error(errorFacts(error), "could not record outcome of operator's change in the audit log, will not retry");
   const pool = openPool(recordPins({ stores, log, onAuditError }));
   const access = createAccessGuard({ settings: stores.settings, clock });
-  const { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions } = createHostKernel({
+  const { kernel, readOnlyKernel, ownTools, toolNamespaces, toolNamespacesOf, resourceActions } = createHostKernel({
     stores,
     access,
     metrics,
@@ -205,6 +206,8 @@ export async function wireHost(
   const losses = await followHistory({ database, stores, checkpoints, log, onAuditError });
   const originOf = createOriginOf(config);
   const signInConfigs = providersOf(config.signIn);
+  const isConnecting = config.oauth.enabled && signInConfigs.some(({ people }) => people !== undefined);
+  const ownOrigin = createOwnOriginOf(originOf, config.publicUrl);
   const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
   const adminApi = openAdminApi({
@@ -278,10 +281,12 @@ export async function wireHost(
       ...openSignIn(config, {
         stores,
         operators: adminApi.operators,
+        ownOrigin,
         wakeTurns: engine.wake,
         log,
         fetch: ownProvider?.fetch,
       }),
+      openOAuth(config, isConnecting, { stores, operators: adminApi.operators, ownOrigin, toolNamespacesOf }),
       ...(ownProvider === undefined ? [] : [serveProtocol(ownProvider.protocol)]),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(whoamiProtocol(callers)),
@@ -293,7 +298,7 @@ export async function wireHost(
           known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
           pool,
           listening,
-          about: { originOf, issuer: config.jwt?.issuer },
+          about: { originOf: isConnecting ? ownOrigin : originOf, isIssuer: isConnecting, issuer: config.jwt?.issuer },
           version,
         }),
       ),

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Reply } from "turnpike/http";
-import type { IncomingRequest, Protocol } from "../front/index.ts";
-import { pageReply, queryOf } from "../protocols/sign-in/index.ts";
+import { type IncomingRequest, pageReply, type Protocol, queryOf } from "../front/index.ts";
 import { isLoopback } from "../shared/index.ts";
 
 /** The users of the demo, each with a button. None of them has a password. */
@@ -10,6 +9,16 @@ const users = [
   { sub: "alice", name: "Alice" },
   { sub: "bob", name: "Bob" },
   { sub: "carol", name: "Carol" },
+] as const;
+
+/** What each of them may hand on to a client: their own notes, and payments that they approve. */
+const holds = [
+  {
+    resource: { namespace: "files", path: ["notes"] },
+    actions: ["read", "list", "search", "write"],
+    scope: "descendants",
+  },
+  { resource: { namespace: "payments", path: [] }, actions: ["pay"], scope: "descendants", approval: "each" },
 ] as const;
 
 /** It stays the same whatever port a demo listens on, so that its users do as well. Nothing is read from there. */
@@ -66,7 +75,7 @@ export async function openDemoProvider(url: () => string | undefined): Promise<D
     return Response.json({ access_token, token_type: "Bearer", id_token: await token.sign(privateKey) });
   };
   return {
-    settings: { issuer, clientId, name: "Demo", people: { tenant: "demo", purpose: "demo" } },
+    settings: { issuer, clientId, name: "Demo", people: { tenant: "demo", purpose: "demo", holds } },
     async fetch(input, init) {
       const { pathname } = new URL(input instanceof Request ? input.url : input);
       switch (pathname.slice(new URL(issuer).pathname.length)) {

@@ -1,8 +1,10 @@
 export { createFront, type Front, frontErrors } from "./front.ts";
 export { ListenSchema, PublicUrlSchema, TlsSchema } from "./front-settings.ts";
+export { escapeHtml, htmlReply, pageReply, redirectReply } from "./html-page.ts";
 export { startServer } from "./node-server.ts";
 export { createOriginOf, type OriginOf } from "./origin.ts";
 export {
+  queryOf,
   serveProtocol,
   type IncomingRequest,
   type Protocol,

@@ -74,3 +74,9 @@ export function serveProtocol<Admitted>(protocol: Protocol<Admitted>, streams?: 
     },
   };
 }
+
+/** What an address asks with, behind its path. */
+export function queryOf(target: string): URLSearchParams {
+  const start = target.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
+}

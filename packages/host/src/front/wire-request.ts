@@ -10,6 +10,8 @@ export interface WireRequest {
   /** The path, and the query behind it, as they were sent. */
   readonly target: string;
   readonly headers: RequestHeaders;
+  /** The address of the other side of the socket, which may be a proxy's; empty when there is none. */
+  readonly address: string;
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
   /**
@@ -43,6 +45,10 @@ export class ExchangeRequest implements WireRequest {
 
   get target(): string {
     return this.#exchange.incoming.url ?? "";
+  }
+
+  get address(): string {
+    return this.#exchange.incoming.socket.remoteAddress ?? "";
   }
 
   get signal(): AbortSignal {

@@ -2,8 +2,10 @@ export { ClientSecretError } from "./client-secret.ts";
 export { identify, type Identity, type PersonKind, type RefusedSignIn } from "./identify.ts";
 export {
   type AdmittedPerson,
+  admitSignedIn,
   beginPersonSession,
   endPersonSession,
+  findSignedIn,
   type PersonPorts,
   requirePerson,
 } from "./person-access.ts";
@@ -16,6 +18,7 @@ export {
   SignInRefusedError,
 } from "./provider.ts";
 export {
+  addressBehind,
   beginSignIn,
   type BegunSignIn,
   destinationOf,

@@ -64,9 +64,8 @@ export async function beginPersonSession(
 ): Promise<SessionHalves & { person: AdmittedPerson }> {
   const { sessions, clock } = ports;
   const now = clock();
-  const browser = readSignInCookie(headers, ports.originOf(headers)) ?? "";
-  const proof = await sessions.verifyCode(code, now, browserHashOf(browser));
-  if (proof === undefined || !isPerson(proof)) throw unauthenticated(noCode);
+  const proof = await findSignedIn(ports, code, headers);
+  if (proof === undefined) throw unauthenticated(noCode);
   const id = freshId();
   const person = admitPerson(ports, { ...proof, session: { id, expiresAt: "" } }, record);
   const change = { ...changeOf(person, "session.create"), metadata: { session: id, code: proof.codeId } };
@@ -78,6 +77,17 @@ export async function beginPersonSession(
   });
   const { cookie, page, expiresAt } = begun;
   return { cookie, page, person: { ...person, session: { id, expiresAt } } };
+}
+
+/** The person who has just signed in, in this browser, by the code that their sign-in ended with. The code can be used afterwards. */
+export async function findSignedIn(
+  { sessions, originOf, clock }: Pick<PersonPorts, "sessions" | "originOf" | "clock">,
+  code: string,
+  headers: RequestHeaders,
+): Promise<(Omit<PersonProof, "session"> & { codeId: string }) | undefined> {
+  const browser = readSignInCookie(headers, originOf(headers)) ?? "";
+  const proof = await sessions.verifyCode(code, clock(), browserHashOf(browser));
+  return proof !== undefined && isPerson(proof) ? proof : undefined;
 }
 
 /** Ends a session of a person: this one, or another one of theirs. */
@@ -103,6 +113,15 @@ function isPerson({ credential: { access } }: Pick<PersonProof, "credential">): 
 }
 
 function admitPerson(ports: PersonPorts, proof: PersonProof, record: RequestRecord): AdmittedPerson {
+  return { ...admitSignedIn(ports, proof, record), session: proof.session };
+}
+
+/** A person whose sign-in was verified, as far as it admits them to something without a session. Throws 429. */
+export function admitSignedIn(
+  ports: PersonPorts,
+  proof: Omit<PersonProof, "session" | "presented">,
+  record: RequestRecord,
+): Omit<AdmittedPerson, "session"> {
   const { id, namespaceId, access } = proof.credential;
   record.facts = { tenant: namespaceId, credentialId: id };
   takeAllowance(ports.rateLimit, proof, record);
@@ -112,7 +131,6 @@ function admitPerson(ports: PersonPorts, proof: PersonProof, record: RequestReco
     namespaceId,
     principal: access.actor,
     credentialId: id,
-    session: proof.session,
     change,
     changeAll,
     recordMade,

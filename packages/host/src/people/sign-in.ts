@@ -1,4 +1,4 @@
-import { freshSecret, isSameText, secretHashOf } from "../access/index.ts";
+import { codeLink, freshSecret, isSameText, secretHashOf } from "../access/index.ts";
 import type { PersonKind } from "./identify.ts";
 import type { SignInSecrets } from "./provider.ts";
 
@@ -60,6 +60,15 @@ export function destinationOf(to: string): { kind: PersonKind; to: string } | un
   const first = url.pathname.split("/")[1] ?? "";
   const kind = destinations.get(first);
   return kind && { kind, to };
+}
+
+/**
+ * Where the browser goes behind a sign-in, with the code that admits it. A page that works without scripts reads its code from the
+ * query; it is of use in this one browser, and once.
+ */
+export function addressBehind(address: string, code: string): string {
+  const { pathname, search } = new URL(address);
+  return pathname === "/consent" && search !== "" ? `${address}&signed_in=${code}` : codeLink(address, code);
 }
 
 const base = "http://host.invalid";

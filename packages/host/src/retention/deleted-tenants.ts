@@ -41,6 +41,10 @@ export interface DeletedTenants {
 /** The tables whose rows name their tenant and are removed one by one. Counters are removed after what they count. */
 export const rowTables = [
   "people",
+  "authorization_requests",
+  "authorization_codes",
+  "connection_tokens",
+  "connections",
   "credentials",
   "grants",
   "grant_makers",

@@ -2,9 +2,11 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { envelope } from "../../test/counting-api.ts";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { signedIn } from "../../test/admin-rows.ts";
+import { askPerson, connectedTokens } from "../../test/connections.ts";
 import { askAct, askIn, escalation } from "../../test/office.ts";
 import { recordingLog } from "../../test/recording-log.ts";
-import { alice, auditEvent } from "../../test/records.ts";
+import { alice, auditEvent, now as signedInAt } from "../../test/records.ts";
 import {
   beginTurn,
   endedEntry,
@@ -107,6 +109,30 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(await database.db.selectFrom("one_time_codes").select("id").execute()).toEqual([
       { id: "code-2026-01-02T00:00:00.000Z" },
     ]);
+  });
+
+  test("what clients asked for goes when it is over, what ended a day later, and so do clients that no one let in", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const person = await signedIn(stores, "tenant-1");
+    const at = new Date(signedInAt).toISOString();
+    const redirectUris = ["http://127.0.0.1/callback"];
+    await stores.clients.register({ name: "Unused", redirectUris }, at);
+    const { id = "" } = (await stores.clients.register({ name: "Used", redirectUris }, at)) ?? {};
+    await connectedTokens(stores, person, id);
+    await askPerson(stores, person, id);
+    const dayMs = 86_400_000;
+    for (const { name, retained, over } of [
+      { name: "what clients ask people for", retained: 0, over: 20 * 60_000 },
+      { name: "codes of clients", retained: dayMs, over: 60_000 },
+      { name: "refresh tokens", retained: dayMs, over: 30 * dayMs },
+      { name: "clients that no one uses", retained: dayMs, over: 0 },
+    ]) {
+      expect(kindsOf(database).find((each) => each.name === name)?.retainMs).toBe(retained);
+      const end = (ms: number) => new Date(Date.parse(signedInAt) + over + ms).toISOString();
+      expect([name, await remove(database, name, end(0)), await remove(database, name, end(1))]).toEqual([name, 0, 1]);
+    }
+    expect(await stores.clients.find(id)).toMatchObject({ name: "Used" });
   });
 
   test("the journal of a turn is removed after it ended, and its state stays; those that still run have theirs", async () => {

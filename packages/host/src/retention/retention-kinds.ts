@@ -116,6 +116,27 @@ export function retentionKinds(
       removeSome: rowsOf("one_time_codes", (before) => sql`expires_at < ${before}`),
     },
     {
+      name: "what clients ask people for",
+      retainMs: 0,
+      removeSome: rowsOf("authorization_requests", (before) => sql`expires_at < ${before}`),
+    },
+    {
+      name: "codes of clients",
+      // One that comes again is noticed for a day.
+      retainMs: dayMs,
+      removeSome: rowsOf("authorization_codes", (before) => sql`expires_at < ${before}`),
+    },
+    {
+      name: "refresh tokens",
+      retainMs: dayMs,
+      removeSome: rowsOf("connection_tokens", (before) => sql`expires_at < ${before}`),
+    },
+    {
+      name: "clients that no one uses",
+      retainMs: dayMs,
+      removeSome: rowsOf("oauth_clients", (before) => sql`created_at < ${before} and used_at is null`),
+    },
+    {
       name: "what counted once",
       retainMs: 0,
       removeSome: rowsOf("used_once", (before) => sql`expires_at < ${before}`),

@@ -55,6 +55,8 @@ export interface Schema {
     created_at: string;
     expires_at: string | null;
     revoked_at: string | null;
+    /** When its present token ends; null for one that lasts as long as the credential. */
+    token_expires_at: string | null;
     /** When it was last used, to the minute; null when it was not. */
     last_used_at: string | null;
   };
@@ -313,6 +315,70 @@ export interface Schema {
     /** The hash of what the one browser shows that may use it; null for a code that any browser may use. */
     browser_hash: string | null;
     provider_session: string | null;
+  };
+  /** OAuth clients that registered themselves. */
+  oauth_clients: {
+    /** The hash of what it registered: the same client registers once. */
+    id: string;
+    name: string;
+    redirect_uris: string;
+    created_at: string;
+    /** When a person first let it act for them; null when none did. */
+    used_at: string | null;
+  };
+  /** What clients ask people for, until the person answers. */
+  authorization_requests: {
+    id: string;
+    namespace_id: string;
+    /** The hash of what the one browser holds that may answer. */
+    secret_hash: string;
+    /** Who is asked: their credential, and the hash of its secret. */
+    credential_id: string;
+    credential_hash: string;
+    content: string;
+    expires_at: string;
+  };
+  /** Clients that act for people. Each is an actor, `agent:<id>`. */
+  connections: {
+    id: string;
+    namespace_id: string;
+    /** The person, as text. */
+    principal: string;
+    credential_id: string;
+    client_id: string;
+    client_name: string;
+    /** Where the client is answered; on loopback without the port. */
+    redirect: string;
+    purpose: string;
+    created_at: string;
+    /** When the person last changed what it may do. */
+    changed_at: string;
+    ended_at: string | null;
+  };
+  /** Codes of OAuth. One that was used is stored for a while, so that it is noticed when it is used again. */
+  authorization_codes: {
+    id: string;
+    namespace_id: string;
+    connection_id: string;
+    secret_hash: string;
+    content: string;
+    expires_at: string;
+    used_at: string | null;
+  };
+  /** What refreshes the token of a connection's credential. */
+  connection_tokens: {
+    credential_id: string;
+    namespace_id: string;
+    connection_id: string;
+    client_id: string;
+    resource: string;
+    /** The hash of what all refresh tokens of this credential have in common. */
+    family_hash: string;
+    /** The hash of what the present one alone has. */
+    secret_hash: string;
+    /** When the audit log was last told of a refresh. */
+    noted_at: string;
+    expires_at: string;
   };
   /** The tools of MCP servers as they were accepted. */
   mcp_pins: {

@@ -11,7 +11,7 @@ export interface Settled {
 
 /**
  * What happened after the backup is not known, and none of it may happen a second time. So turns are not resumed, approvals of
- * single acts lapse, and sessions and codes of browsers end. On request, every credential is revoked.
+ * single acts lapse, and sessions, codes and refresh tokens end. On request, every credential is revoked.
  */
 export function settleRestored(db: Database["db"], at: string, isRevoking: boolean): Promise<Settled> {
   return db.transaction().execute(async (transaction) => {
@@ -22,11 +22,20 @@ export function settleRestored(db: Database["db"], at: string, isRevoking: boole
       .executeTakeFirst();
     await transaction.deleteFrom("turn_questions").execute();
     await lapsePermits(transaction, at);
-    for (const table of ["sessions", "one_time_codes"] as const) await transaction.deleteFrom(table).execute();
+    for (const table of ended) await transaction.deleteFrom(table).execute();
     const revokedCredentials = isRevoking ? await revokeAllCredentials(transaction, at) : 0;
     return { cancelledTurns: Number(turns.numUpdatedRows), revokedCredentials };
   });
 }
+
+/** What browsers and clients hold of it may have been used since the backup, or ended. Clients ask their people again. */
+const ended = [
+  "sessions",
+  "one_time_codes",
+  "authorization_requests",
+  "authorization_codes",
+  "connection_tokens",
+] as const;
 
 /** Revokes every token that hosts made. Returns how many. */
 export async function revokeAllCredentials(transaction: Transaction<Schema>, at: string): Promise<number> {

@@ -1,2 +1,6 @@
 export { hideNamespaces } from "./hide-namespaces.ts";
-export { createNamespaceSettingsStore, type NamespaceSettingsStore } from "./namespace-settings-store.ts";
+export {
+  changeNamespaces,
+  createNamespaceSettingsStore,
+  type NamespaceSettingsStore,
+} from "./namespace-settings-store.ts";

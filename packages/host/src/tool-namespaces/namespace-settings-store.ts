@@ -1,7 +1,8 @@
+import type { Transaction } from "kysely";
 import { parsePrincipal, principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
 import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
 import { columnText } from "../shared/index.ts";
-import type { Database, ReadCache, Revisions } from "../storage/index.ts";
+import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /** Which tool namespaces are on, for each actor of each tenant. */
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
@@ -33,31 +34,9 @@ export function createNamespaceSettingsStore(
     { enable = [], disable = [] },
     expected,
   ) => {
-    const mine = { namespace_id: columnText(namespaceId), actor: columnText(principalKey(actor)) };
-    return revisions.write(async (transaction) => {
-      const row = await transaction
-        .insertInto("namespace_settings")
-        .values({ ...mine, enabled: "[]" })
-        .onConflict((conflict) =>
-          conflict
-            .columns(["namespace_id", "actor"])
-            .doUpdateSet((old) => ({ enabled: old.ref("namespace_settings.enabled") })),
-        )
-        .returning("enabled")
-        .executeTakeFirstOrThrow();
-      if (expected !== undefined && row.enabled !== JSON.stringify(expected)) return undefined;
-      const selection = new Set([...(JSON.parse(row.enabled) as string[]), ...enable]);
-      for (const namespace of disable) selection.delete(namespace);
-      if (selection.size > maxEnabled) throw new KernelError("invalid_request");
-      const enabled = [...selection].toSorted();
-      await transaction
-        .updateTable("namespace_settings")
-        .set({ enabled: JSON.stringify(enabled) })
-        .where("namespace_id", "=", mine.namespace_id)
-        .where("actor", "=", mine.actor)
-        .execute();
-      return enabled;
-    });
+    return revisions.write((transaction) =>
+      changeNamespaces(transaction, { namespaceId, actor }, { enable, disable }, expected),
+    );
   };
   return {
     enabled(namespaceId, actor) {
@@ -92,4 +71,36 @@ export function createNamespaceSettingsStore(
       return (await change(context, update)) ?? [];
     },
   };
+}
+
+/** Applies a patch in a transaction that ends a revision. Changes nothing and returns undefined when the selection is not the expected one. */
+export async function changeNamespaces(
+  transaction: Transaction<Schema>,
+  { namespaceId, actor }: { namespaceId: string; actor: PrincipalRef },
+  { enable = [], disable = [] }: NamespaceUpdate,
+  expected?: readonly string[],
+): Promise<readonly string[] | undefined> {
+  const mine = { namespace_id: columnText(namespaceId), actor: columnText(principalKey(actor)) };
+  const row = await transaction
+    .insertInto("namespace_settings")
+    .values({ ...mine, enabled: "[]" })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["namespace_id", "actor"])
+        .doUpdateSet((old) => ({ enabled: old.ref("namespace_settings.enabled") })),
+    )
+    .returning("enabled")
+    .executeTakeFirstOrThrow();
+  if (expected !== undefined && row.enabled !== JSON.stringify(expected)) return undefined;
+  const selection = new Set([...(JSON.parse(row.enabled) as string[]), ...enable]);
+  for (const namespace of disable) selection.delete(namespace);
+  if (selection.size > maxEnabled) throw new KernelError("invalid_request");
+  const enabled = [...selection].toSorted();
+  await transaction
+    .updateTable("namespace_settings")
+    .set({ enabled: JSON.stringify(enabled) })
+    .where("namespace_id", "=", mine.namespace_id)
+    .where("actor", "=", mine.actor)
+    .execute();
+  return enabled;
 }

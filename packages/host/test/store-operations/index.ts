@@ -1,4 +1,5 @@
 import { accessOperations } from "./access-operations.ts";
+import { connectionOperations } from "./connection-operations.ts";
 import { contentOperations } from "./content-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { ledgerOperations } from "./ledger-operations.ts";
@@ -14,6 +15,7 @@ export { openAllStores, seed, type Operation, type Operations, type Run, type Se
 export const storeOperations: Readonly<Record<string, Operations>> = {
   access: { ...accessOperations, ...grantOperations },
   people: personOperations,
+  connections: connectionOperations,
   ledger: ledgerOperations,
   turns: turnOperations,
   escalations: escalationOperations,

@@ -18,7 +18,8 @@ function identityIn({ tenant }: Pick<Seed, "tenant">): Identity {
   };
 }
 
-async function signIn({ people }: Stores, seed: Seed) {
+/** Signs Alice in to a tenant. */
+export async function signIn({ people }: Stores, seed: Seed) {
   const entered = await people.enter(identityIn(seed), now);
   if (entered.kind !== "entered") throw new Error(`Alice is not let in: ${entered.kind}.`);
   return entered;

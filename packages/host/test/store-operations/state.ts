@@ -14,6 +14,7 @@ const rowsOf: Readonly<Record<string, (seed: Seed, kind: Database["kind"]) => Ra
   sessions: ofCredentials,
   one_time_codes: ofCredentials,
   used_once: ({ tenant }) => sql`id = ${tenant}`,
+  oauth_clients: ({ tenant }) => sql`name = ${tenant}`,
   database_gaps: ({ tenant }) => sql`id = ${tenant}`,
   mcp_pins: ({ tenant, emptyTenant }) => sql`server in (${tenant}, ${emptyTenant})`,
 };

@@ -13,7 +13,7 @@ import {
 import { bobAs, enterAs, sendAs } from "../../../test/operators.ts";
 import { access, alice, assistant, grant } from "../../../test/records.ts";
 import { beginTurn, endedEntry, progress, turnKey, turnToBegin } from "../../../test/turn-journals.ts";
-import { presentedBy } from "../../access/credential-store.ts";
+import { presentedBy } from "../../access/credential-writes.ts";
 import type { CredentialAccess, CredentialRecord, EscalationRecord, Remaining } from "../../admin-contract/index.ts";
 
 interface Shown {

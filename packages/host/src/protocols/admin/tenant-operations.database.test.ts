@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "turnpike/contracts";
 import { signedIn } from "../../../test/admin-rows.ts";
+import { askPerson, connectedTokens } from "../../../test/connections.ts";
 import { envelope } from "../../../test/counting-api.ts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { askIn, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
@@ -22,7 +23,9 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }), "credential-1");
   await stores.invariants.add({ id: "rule", namespaceId, never: { resource: "crm" } }, envelope.createdAt);
   await stores.usage.consume(namespaceId, "one", 3);
-  await signedIn(stores, namespaceId);
+  const person = await signedIn(stores, namespaceId);
+  await connectedTokens(stores, person);
+  await askPerson(stores, person);
   await stores.settings.applyUpdate(context({ namespaceId }), { enable: ["files"] }, neverAborted);
   await askIn(stores, namespaceId);
   for (const id of ["read", "unread"])

@@ -5,10 +5,14 @@ import type { ProtectedResource } from "./protected-resource.ts";
 
 const paths = ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
 
+const issuer = "https://login.example.com/realms/acme";
+
 function send(path: string, host: string | undefined, about: Partial<ProtectedResource> = {}): Promise<Response> {
   const method = path === "/mcp" ? "POST" : "GET";
   const headers = host === undefined ? {} : { host };
-  return servedWorld({ about }).serve(new Request(`http://turnpike.test${path}`, { method, headers }));
+  return servedWorld({ about: { issuer, ...about } }).serve(
+    new Request(`http://turnpike.test${path}`, { method, headers }),
+  );
 }
 
 async function challenge(host: string | undefined, about?: Partial<ProtectedResource>): Promise<string | null> {
@@ -45,25 +49,30 @@ describe("a caller without a credential is told where to learn how to get one", 
         expect(response.headers.get("content-type")).toBe("application/json");
         expect(await response.json()).toEqual({
           resource: `${row.origin}/mcp`,
+          authorization_servers: [issuer],
           bearer_methods_supported: ["header"],
         });
       }
     });
   }
 
-  test("and who issues tokens, where tokens of an identity provider are taken", async () => {
-    const about = { issuer: "https://login.example.com/realms/acme" };
+  test("and that this host issues tokens itself, before it names another server", async () => {
     for (const path of paths) {
-      expect(await (await send(path, "gate.example.com", about)).json()).toEqual({
+      expect(await (await send(path, "gate.example.com", { isIssuer: true })).json()).toEqual({
         resource: "http://gate.example.com/mcp",
-        authorization_servers: ["https://login.example.com/realms/acme"],
+        authorization_servers: ["http://gate.example.com", issuer],
         bearer_methods_supported: ["header"],
+        scopes_supported: ["offline_access"],
       });
     }
-    expect(
-      await (await send("/.well-known/oauth-protected-resource", "a", { issuer: "acme" })).json(),
-    ).not.toHaveProperty("authorization_servers");
   });
+});
+
+test("where no server issues tokens, no one is sent to look for one", async () => {
+  for (const about of [{ issuer: undefined }, { issuer: "acme" }]) {
+    expect(await challenge("gate.example.com", about)).toBe('Bearer realm="turnpike"');
+    for (const path of paths) expect((await send(path, "gate.example.com", about)).status).toBe(404);
+  }
 });
 
 describe("a Host header puts nothing else into an answer", () => {

@@ -5,6 +5,8 @@ import type { OriginOf, ProtocolRoute } from "../../front/index.ts";
 /** The address of the host, and who issues tokens for it (RFC 9728). */
 export interface ProtectedResource {
   originOf: OriginOf;
+  /** Whether this host issues tokens itself, to clients that act for people. */
+  isIssuer?: boolean;
   /** Who issues the tokens of an identity provider. */
   issuer?: string | undefined;
 }
@@ -24,12 +26,22 @@ export function metadataRoutes(about: ProtectedResource): ProtocolRoute<undefine
 }
 
 function metadata(about: ProtectedResource, headers: RequestHeaders): Reply {
-  const { originOf, issuer } = about;
+  const resource = `${about.originOf(headers)}/mcp`;
+  const issuers = issuersOf(about, headers);
+  if (issuers.length === 0)
+    throw new ServiceHttpError(404, "not_found", "Tokens of this host come from an operator: no server issues them.");
   return jsonReply({
-    resource: `${originOf(headers)}/mcp`,
-    ...(issuer !== undefined && URL.canParse(issuer) && { authorization_servers: [issuer] }),
+    resource,
+    authorization_servers: issuers,
     bearer_methods_supported: ["header"],
+    ...(about.isIssuer === true && { scopes_supported: ["offline_access"] }),
   });
+}
+
+/** Who issues tokens: this host first, because its people decide there what a client may do. */
+function issuersOf({ originOf, isIssuer = false, issuer }: ProtectedResource, headers: RequestHeaders): string[] {
+  const own = isIssuer ? [originOf(headers)] : [];
+  return issuer !== undefined && URL.canParse(issuer) ? [...own, issuer] : own;
 }
 
 /**
@@ -38,7 +50,8 @@ function metadata(about: ProtectedResource, headers: RequestHeaders): Reply {
  */
 export function withMetadata(error: unknown, about: ProtectedResource, headers: RequestHeaders): unknown {
   const origin = originIn(about, headers);
-  if (!(error instanceof ServiceHttpError) || error.status !== 401 || origin === undefined) return error;
+  if (origin === undefined || issuersOf(about, headers).length === 0) return error;
+  if (!(error instanceof ServiceHttpError) || error.status !== 401) return error;
   const challenge = `Bearer realm="turnpike", resource_metadata="${origin}${wellKnown}/mcp"`;
   return new ServiceHttpError(401, error.code, error.message, {
     headers: { ...error.headers, "www-authenticate": challenge },

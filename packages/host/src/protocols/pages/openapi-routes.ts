@@ -120,8 +120,11 @@ const AuthzenConfigurationSchema = z.object({
 });
 const ProtectedResourceSchema = z.object({
   resource: z.string(),
-  authorization_servers: z.array(z.string()).optional().meta({ description: "who issues JWTs for this host" }),
+  authorization_servers: z
+    .array(z.string())
+    .meta({ description: "who issues tokens: this host, or an identity provider" }),
   bearer_methods_supported: z.array(z.string()),
+  scopes_supported: z.array(z.string()).optional(),
 });
 const ReadinessSchema = z.object({
   status: z.enum(["ready", "unavailable"]),
@@ -179,6 +182,7 @@ const protectedResource = {
   answers: {
     200: { description: "Where the resource is, and who issues tokens for it.", schema: ProtectedResourceSchema },
   },
+  errors: ["not_found"],
 } as const;
 const ofMcp = (description: string): DescribedAnswer => ({ description, schema: McpMessageSchema });
 

@@ -5,9 +5,3 @@ export const callbackPath = "/sign-in/callback";
 export function linkTo(to: string, provider?: string): string {
   return `/sign-in?${new URLSearchParams({ to, ...(provider !== undefined && { provider }) }).toString()}`;
 }
-
-/** What an address asks with, behind its path. */
-export function queryOf(target: string): URLSearchParams {
-  const start = target.indexOf("?");
-  return new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
-}

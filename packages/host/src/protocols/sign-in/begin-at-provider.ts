@@ -1,6 +1,6 @@
 import type { Reply } from "turnpike/http";
 import { setSignInCookie } from "../../access/index.ts";
-import type { IncomingRequest } from "../../front/index.ts";
+import { type IncomingRequest, pageReply, queryOf, redirectReply } from "../../front/index.ts";
 import {
   beginSignIn,
   ClientSecretError,
@@ -11,9 +11,8 @@ import {
   secretsOf,
   writeBegun,
 } from "../../people/index.ts";
-import { callbackPath, linkTo, queryOf } from "./addresses.ts";
+import { callbackPath, linkTo } from "./addresses.ts";
 import { awayPage, noProviderPage, nowherePage, unknownHostPage } from "./refusal-pages.ts";
-import { pageReply, redirectReply } from "./sign-in-page.ts";
 import type { SignInServices } from "./sign-in-services.ts";
 
 /** Sends the browser to the provider, or lets the person choose one. */

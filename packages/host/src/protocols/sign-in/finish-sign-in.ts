@@ -1,7 +1,8 @@
 import type { Reply } from "turnpike/http";
-import { browserHashOf, codeLink, freshId, readSignInCookie, secretHashOf } from "../../access/index.ts";
-import type { IncomingRequest } from "../../front/index.ts";
+import { browserHashOf, freshId, readSignInCookie, secretHashOf } from "../../access/index.ts";
+import { type IncomingRequest, queryOf, redirectReply } from "../../front/index.ts";
 import {
+  addressBehind,
   type BegunSignIn,
   ClientSecretError,
   destinationOf,
@@ -14,11 +15,10 @@ import {
   secretsOf,
   SignInRefusedError,
 } from "../../people/index.ts";
-import { callbackPath, linkTo, queryOf } from "./addresses.ts";
+import { callbackPath, linkTo } from "./addresses.ts";
 import { endFormer, providerSessionHash } from "./end-sessions.ts";
 import { letIn, NotLetInError } from "./let-in.ts";
 import { awayPage, lostPage, notLetInPage, unknownHostPage, unprovedPage } from "./refusal-pages.ts";
-import { redirectReply } from "./sign-in-page.ts";
 import type { SignInServices } from "./sign-in-services.ts";
 
 /** A sign-in that this browser began, and that the provider has answered. */
@@ -50,7 +50,7 @@ export async function finishSignIn(services: SignInServices, { request, record }
   try {
     const answered = { begun, provider, to, kind, cookie, answer, origin };
     const code = await codeOf(services, answered, record.requestId);
-    return redirectReply(codeLink(`${origin}${to}`, code));
+    return redirectReply(addressBehind(`${origin}${to}`, code));
   } catch (error) {
     const page = refusalOf(error, { to, provider: provider.name, error: answer.get("error") });
     if (page === undefined) throw error;

@@ -1,7 +1,7 @@
 import type { Reply } from "turnpike/http";
+import { pageReply } from "../../front/index.ts";
 import type { RefusedSignIn } from "../../people/index.ts";
 import { linkTo } from "./addresses.ts";
-import { pageReply } from "./sign-in-page.ts";
 
 /** The link leads to no page of this host. */
 export function nowherePage(): Reply {

@@ -512,5 +512,36 @@ export const postgresMigrations: readonly Migration[] = [
       "create index waiting_acts_by_age on waiting_acts (asked_at)",
     ],
   },
+  {
+    name: "0037-connections",
+    // An earlier version would admit the token of a connection that is over.
+    allowsPrevious: false,
+    // Clients that registered themselves, what they ask for until a person answers, and what came of it: a connection, its codes and
+    // its tokens. A token of a connection ends before its credential does.
+    statements: [
+      "alter table credentials add column token_expires_at text",
+      `create table oauth_clients (id text primary key, name text not null, redirect_uris text not null,
+         created_at text not null, used_at text)`,
+      "create index oauth_clients_unused on oauth_clients (created_at) where used_at is null",
+      `create table authorization_requests (id text primary key, namespace_id text not null, secret_hash text not null,
+         credential_id text not null, credential_hash text not null, content text not null, expires_at text not null)`,
+      "create index authorization_requests_by_expiry on authorization_requests (expires_at)",
+      `create table connections (id text primary key, namespace_id text not null, principal text not null,
+         credential_id text not null, client_id text not null, client_name text not null, redirect text not null,
+         purpose text not null, created_at text not null, changed_at text not null, ended_at text)`,
+      `create unique index connections_by_client on connections (namespace_id, principal, client_id, redirect)
+         where ended_at is null`,
+      "create index connections_by_tenant on connections (namespace_id, id)",
+      `create table authorization_codes (id text primary key, namespace_id text not null, connection_id text not null,
+         secret_hash text not null, content text not null, expires_at text not null, used_at text)`,
+      "create index authorization_codes_by_expiry on authorization_codes (expires_at)",
+      "create index authorization_codes_by_connection on authorization_codes (connection_id)",
+      `create table connection_tokens (credential_id text primary key, namespace_id text not null, connection_id text not null,
+         client_id text not null, resource text not null, family_hash text not null, secret_hash text not null,
+         noted_at text not null, expires_at text not null)`,
+      "create index connection_tokens_by_expiry on connection_tokens (expires_at)",
+      "create index connection_tokens_by_connection on connection_tokens (connection_id)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

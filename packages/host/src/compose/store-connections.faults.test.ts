@@ -1,0 +1,4 @@
+import { describeFaults } from "../../test/store-faults.ts";
+import { storeOperations } from "../../test/store-operations/index.ts";
+
+describeFaults(storeOperations["connections"] ?? {});

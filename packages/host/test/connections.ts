@@ -1,5 +1,5 @@
 import type { Stores } from "../src/compose/stores.ts";
-import type { Offer } from "../src/connections/index.ts";
+import type { Connection, Offer } from "../src/connections/index.ts";
 import type { Person } from "../src/people/index.ts";
 import { grant, now } from "./records.ts";
 
@@ -70,9 +70,13 @@ export function exchangeOf(code: string, clientId: string) {
 }
 
 /** Makes a connection, and gives its client the tokens. */
-export async function connectedTokens(stores: Stores, person: Person, clientId = person.namespaceId) {
+export async function connectedTokens(
+  stores: Stores,
+  person: Person,
+  clientId = person.namespaceId,
+): Promise<{ code: string; tokens: { accessToken: string; refreshToken: string }; connection: Connection }> {
   const code = await connectedCode(stores, person, clientId);
   const answer = await stores.connections.exchange(exchangeOf(code, clientId), at);
   if (answer.kind !== "issued") throw new Error(`The code is not taken: ${answer.kind}.`);
-  return { code, ...answer };
+  return { code, tokens: answer.tokens, connection: answer.connection };
 }

@@ -131,13 +131,24 @@ export function Connections() {
   );
 }
 
-function Connection({ of: { subject, grants }, again }: { of: PersonConnection; again: () => void }) {
-  const name = principalText(subject);
+function Connection({ of: { subject, client, grants }, again }: { of: PersonConnection; again: () => void }) {
+  const name = client?.name ?? principalText(subject);
   return (
     <article class="card" aria-label={name}>
       <h3>
         <ForeignText text={name} />
       </h3>
+      {client !== undefined && (
+        <p class="hint">
+          <ForeignText text={`${principalText(subject)}, answered at ${client.redirect}`} />, since{" "}
+          <Time at={client.since} />
+          {client.lastUsedAt !== undefined && (
+            <>
+              , last used <Time at={client.lastUsedAt} />
+            </>
+          )}
+        </p>
+      )}
       <ul>
         {grants.map(({ id, capabilities, constraints, issuedAt }) => (
           <li key={id}>

@@ -11,6 +11,8 @@ export interface PersonSession {
 /** A user to whom a person has handed on what they may do, and the grants that say so. */
 export interface PersonConnection {
   subject: PrincipalRef;
+  /** The client, for one that the person let in on the page of consent. Its name is what it says of itself. */
+  client?: { name: string; redirect: string; since: string; lastUsedAt?: string };
   grants: Grant[];
 }
 

@@ -31,7 +31,7 @@ export function addPersonCommands(program: Command, show: Show): void {
     });
   asOperator(
     people.command("revoke"),
-    "End the sessions of a person, and let them in no more, whatever their provider says.",
+    "End the sessions of a person and the clients that act for them, and let them in no more.",
     "turnpike person revoke human:alice --tenant acme",
   )
     .argument("<kind:id>", "the person")
@@ -39,8 +39,9 @@ export function addPersonCommands(program: Command, show: Show): void {
     .action(async (name: string, flags: OneFlags) => {
       const principal = readPrincipal("person", name);
       const answer = await requestAdmin(flags, "revokePerson", { namespaceId: flags.tenant, principal });
-      const ended = answer.sessions === 1 ? "1 session has" : `${answer.sessions} sessions have`;
-      show(flags, answer, `${principalText(principal)} is not let in any more; ${ended} ended.`);
+      const sessions = counted(answer.sessions, "session");
+      const clients = counted(answer.connections, "client");
+      show(flags, answer, `${principalText(principal)} is not let in any more; ended: ${sessions}, ${clients}.`);
     });
   asOperator(
     people.command("restore"),
@@ -54,6 +55,10 @@ export function addPersonCommands(program: Command, show: Show): void {
       const answer = await requestAdmin(flags, "restorePerson", { namespaceId: flags.tenant, principal });
       show(flags, answer, `${principalText(principal)} may sign in again.`);
     });
+}
+
+function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? "" : "s"}`;
 }
 
 function tableOf({ people, cursor }: AdminOutput<"listPeople">, flags: ListFlags): string {

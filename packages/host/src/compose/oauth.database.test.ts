@@ -337,6 +337,62 @@ describe("a token", () => {
   });
 });
 
+describe("what a client does ends at once", () => {
+  const half = async () => {
+    const browser = host.newBrowser();
+    const { address } = await browser.follow("/sign-in?to=/me");
+    const code = new URLSearchParams(new URL(address).hash.slice(1)).get("code");
+    const { pageSecret } = (await (await browser.send("/me/v1/session", { code })).json()) as { pageSecret: string };
+    return { browser, headers: { "x-turnpike-me": pageSecret } };
+  };
+
+  test("when its person disconnects it on their own page", async () => {
+    const { access_token: token, refresh_token: refreshToken } = await connect(mayRead);
+    expect(await authorize(token, "read")).toBe("allowed");
+    const { browser, headers } = await half();
+    const list = async () =>
+      (await (await browser.send("/me/v1/connections", undefined, headers)).json()) as {
+        connections: { subject: object; client?: object; grants: object[] }[];
+      };
+    const [acting, ...others] = (await list()).connections;
+    expect([acting?.client, acting?.grants.length, others]).toEqual([
+      { name: "Editor", redirect: "http://127.0.0.1/callback", since: expect.any(String) },
+      1,
+      [],
+    ]);
+    const revoked = await browser.send("/me/v1/connections/revoke", { subject: acting?.subject }, headers);
+    expect(await revoked.json()).toEqual({ revoked: 1 });
+    expect(await authorize(token, "read")).toBe("unauthenticated");
+    expect((await client.refresh(refreshToken)).status).toBe(400);
+    expect((await list()).connections).toEqual([]);
+    expect((await browser.send("/me/v1/connections/revoke", { subject: acting?.subject }, headers)).status).toBe(404);
+  });
+
+  test("and is no other person's to end", async () => {
+    const { access_token: token } = await connect(mayRead);
+    const [connection] = await host.stores.connections.listOf("acme", alice);
+    provider.user = { sub: "bob" };
+    const { browser, headers } = await half();
+    const subject = { kind: "agent", agentId: connection?.id };
+    expect((await browser.send("/me/v1/connections/revoke", { subject }, headers)).status).toBe(404);
+    expect(await authorize(token, "read")).toBe("allowed");
+  });
+
+  test("when an operator revokes the person", async () => {
+    const { access_token: token } = await connect(mayRead);
+    const oscar = { kind: "human", userId: "oscar" } as const;
+    const access = { actor: oscar, owner: oscar, purposes: ["operate"], admin: true };
+    const operator = await host.stores.credentials.create({ namespaceId: "operators", access });
+    const authorization = `Bearer ${operator.token}`;
+    const person = { namespaceId: "acme", principal: alice };
+    const answer = await host.newBrowser().send("/admin/v1/people/revoke", person, { authorization });
+    expect(await answer.json()).toMatchObject({ connections: 1 });
+    expect(await authorize(token, "read")).toBe("unauthenticated");
+    const held = await host.stores.grants.list("acme", { issuer: alice, limit: 9 });
+    expect(held.map(({ revokedAt }) => revokedAt !== undefined)).toEqual([true]);
+  });
+});
+
 describe("a client that registers", () => {
   const register = async (document: unknown) => {
     const headers = { host: "127.0.0.1:8787" };

@@ -694,6 +694,34 @@ const reads: Row[] = [
     plan: ["credentials_pkey", "in the order of people_pkey", "people_pkey"],
   },
   {
+    name: "connections",
+    async run({ connections }) {
+      await connections.list({ limit: 9 });
+      await connections.list({ after: "connection-5", limit: 9 });
+    },
+    plan: [
+      "connection_tokens_by_connection",
+      "connections_pkey",
+      "credentials_pkey",
+      "in the order of connections_pkey",
+    ],
+  },
+  {
+    name: "connections of a tenant, of a person, and one",
+    async run({ connections }) {
+      await connections.list({ namespaceId: "tenant-7", limit: 9 });
+      await connections.listOf("tenant-7", user);
+      await connections.find("tenant-7", "connection-7");
+    },
+    plan: [
+      "connection_tokens_by_connection",
+      "connections_by_client",
+      "connections_by_tenant",
+      "connections_pkey",
+      "credentials_pkey",
+    ],
+  },
+  {
     name: "people of a tenant",
     async run({ people }) {
       await people.list({ namespaceId: "tenant-7", limit: 9 });

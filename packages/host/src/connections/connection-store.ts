@@ -20,7 +20,7 @@ import {
   type TokenAnswer,
   type TokenPorts,
 } from "./connection-tokens.ts";
-import { type Connection, connectionOf, subjectOf } from "./connections.ts";
+import { type Connection, connectionOf, endConnection, type KnownConnection, subjectOf } from "./connections.ts";
 import { grantsOf, type Offer } from "./offers.ts";
 import { withoutPort } from "./redirects.ts";
 
@@ -65,11 +65,37 @@ export interface ConnectionStore {
   ): Promise<TokenAnswer>;
   /** Exchanges a refresh token for the next ones: a connection ends when one that was used comes again. */
   refresh(sent: { token: string; clientId: string; resource?: string | undefined }, now: Date): Promise<TokenAnswer>;
+  /** By id, those after the connection `after`; of one tenant, or of all. One that has ended is among them. */
+  list(page: {
+    namespaceId?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<KnownConnection[]>;
+  find(namespaceId: string, id: string): Promise<KnownConnection | undefined>;
+  /** The connections of a person that have not ended. */
+  listOf(namespaceId: string, principal: PrincipalRef): Promise<KnownConnection[]>;
+  /** Ends a connection at once, and for good: its tokens, and what the person granted it. False when it has ended before. */
+  end(connection: Connection, at: string): Promise<boolean>;
+  /** The same for all connections of a person, in a transaction that ends a revision; returns those that ended. */
+  endAll(
+    transaction: Transaction<Schema>,
+    person: { namespaceId: string; principal: PrincipalRef },
+    at: string,
+  ): Promise<Connection[]>;
   /** Revokes a token of a client, and the connection with its last one. Returns the connection that it was of. */
   revokeToken(token: string, clientId: string, now: Date): Promise<(Connection & { isOver: boolean }) | undefined>;
 }
 
-export function createConnectionStore({ db }: Database, revisions: Revisions, ports: TokenPorts): ConnectionStore {
+export function createConnectionStore(
+  { db, reporting }: Database,
+  revisions: Revisions,
+  ports: TokenPorts,
+): ConnectionStore {
+  const living = (reader: Reader, namespaceId: string, principal: PrincipalRef) =>
+    readConnections(reader)
+      .where("namespace_id", "=", columnText(namespaceId))
+      .where("principal", "=", columnText(principalKey(principal)))
+      .where("ended_at", "is", null);
   return {
     begin: (request, person, now) =>
       db.transaction().execute((transaction) => beginRequest(transaction, request, person, now)),
@@ -115,9 +141,47 @@ export function createConnectionStore({ db }: Database, revisions: Revisions, po
         }),
     exchange: (sent, now) => revisions.write((transaction) => takeCode(transaction, sent, ports, now)),
     refresh: (sent, now) => revisions.write((transaction) => takeRefresh(transaction, sent, ports, now)),
+    async list({ namespaceId, after, limit }) {
+      let rows = readConnections(reporting).orderBy("id").limit(limit);
+      if (namespaceId !== undefined) rows = rows.where("namespace_id", "=", columnText(namespaceId));
+      if (after !== undefined) rows = rows.where("id", ">", columnText(after));
+      return (await rows.execute()).map(knownOf);
+    },
+    async find(namespaceId, id) {
+      const rows = readConnections(db).where("id", "=", columnText(id));
+      const row = await rows.where("namespace_id", "=", columnText(namespaceId)).executeTakeFirst();
+      return row && knownOf(row);
+    },
+    listOf: async (namespaceId, principal) => (await living(db, namespaceId, principal).execute()).map(knownOf),
+    end: (connection, at) => revisions.write((transaction) => endConnection(transaction, connection, ports, at)),
+    async endAll(transaction, { namespaceId, principal }, at) {
+      const open = (await living(transaction, namespaceId, principal).execute()).map(knownOf);
+      for (const connection of open) await endConnection(transaction, connection, ports, at);
+      return open;
+    },
     revokeToken: (token, clientId, now) =>
       revisions.write((transaction) => takeRevocation(transaction, { token, clientId }, ports, now)),
   };
+}
+
+type Reader = Pick<Transaction<Schema>, "selectFrom">;
+
+function readConnections(reader: Reader) {
+  return reader
+    .selectFrom("connections")
+    .selectAll()
+    .select((all) =>
+      all
+        .selectFrom("connection_tokens")
+        .innerJoin("credentials", "credentials.id", "connection_tokens.credential_id")
+        .whereRef("connection_tokens.connection_id", "=", "connections.id")
+        .select(({ fn }) => fn.max("credentials.last_used_at").as("used"))
+        .as("last_used_at"),
+    );
+}
+
+function knownOf(row: Schema["connections"] & { last_used_at: string | null }): KnownConnection {
+  return { ...connectionOf(row), ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }) };
 }
 
 /** What a person chose is no longer what they hold. It undoes the transaction. */

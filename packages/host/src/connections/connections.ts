@@ -21,6 +21,12 @@ export interface Connection {
   endedAt?: string;
 }
 
+/** A connection, and when it was last used. */
+export interface KnownConnection extends Connection {
+  /** To the minute; absent when it was never used, or has ended. */
+  lastUsedAt?: string;
+}
+
 /** Who a connection is as an actor. */
 export function subjectOf({ id }: Pick<Connection, "id">): PrincipalRef {
   return { kind: "agent", agentId: id };

@@ -69,6 +69,34 @@ export const connectionOperations: Operations = {
     const { tokens } = await connectedTokens(stores, person);
     return () => stores.connections.refresh({ token: tokens.refreshToken, clientId: seed.tenant }, at);
   },
+  "connections.list": async (stores, seed) => {
+    const { person } = await signIn(stores, seed);
+    await connectedTokens(stores, person);
+    return () => stores.connections.list({ namespaceId: seed.tenant, limit: 9 });
+  },
+  "connections.find": async (stores, seed) => {
+    const { person } = await signIn(stores, seed);
+    const { connection } = await connectedTokens(stores, person);
+    return () => stores.connections.find(seed.tenant, connection.id);
+  },
+  "connections.listOf": async (stores, seed) => {
+    const { person } = await signIn(stores, seed);
+    await connectedTokens(stores, person);
+    return () => stores.connections.listOf(seed.tenant, person.principal);
+  },
+  "connections.end": async (stores, seed) => {
+    const { person } = await signIn(stores, seed);
+    const { connection } = await connectedTokens(stores, person);
+    return () => stores.connections.end(connection, now);
+  },
+  "connections.endAll": async (stores, seed) => {
+    const { person } = await signIn(stores, seed);
+    await connectedTokens(stores, person);
+    return () =>
+      stores.credentials.revoke(person.credentialId, now, (transaction) =>
+        stores.connections.endAll(transaction, person, now),
+      );
+  },
   "connections.revokeToken": async (stores, seed) => {
     const { person } = await signIn(stores, seed);
     const { tokens } = await connectedTokens(stores, person);

@@ -33,10 +33,10 @@ export const personRoutes = {
     about: "tenant",
     errors: ["not_found", "conflict", ...changeErrors],
     summary:
-      "Ends the sessions of a person at once, and lets them in no more, whatever their provider says. What they hold stays: revoke " +
-      "it as grants.",
+      "Ends the sessions of a person at once, and the clients that act for them, and lets them in no more, whatever their provider " +
+      "says. What they hold stays: revoke it as grants.",
     request: z.strictObject({ ...tenant, principal: PrincipalRefSchema }),
-    response: z.strictObject({ revoked: IdentifierSchema, sessions: z.int() }),
+    response: z.strictObject({ revoked: IdentifierSchema, sessions: z.int(), connections: z.int() }),
   },
   restorePerson: {
     method: "POST",

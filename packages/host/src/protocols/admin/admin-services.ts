@@ -16,6 +16,7 @@ import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore, InvariantStore } from "../../grants/index.ts";
 import type { HostUsageStore, LossStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
+import type { ConnectionStore } from "../../connections/index.ts";
 import type { PersonStore } from "../../people/index.ts";
 import type { Deliveries } from "../../webhooks/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
@@ -41,6 +42,7 @@ export interface AdminStores {
   invariants: InvariantStore;
   principals: PrincipalStore;
   people: Pick<PersonStore, "find" | "list" | "restore">;
+  connections: Pick<ConnectionStore, "endAll">;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
   losses: LossStore;

@@ -1,5 +1,6 @@
 import type { PrincipalRef } from "turnpike/contracts";
 import type { AdminOutput } from "../../admin-contract/index.ts";
+import { type Connection, subjectOf } from "../../connections/index.ts";
 import type { Person } from "../../people/index.ts";
 import { conflict, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
@@ -8,7 +9,7 @@ export function personOperations({
   stores,
   clock,
 }: AdminServices): AdminOperations<"listPeople" | "revokePerson" | "restorePerson"> {
-  const { credentials, people, sessions } = stores;
+  const { connections, credentials, people, sessions } = stores;
   const find = async (namespaceId: string, principal: PrincipalRef): Promise<Person> => {
     const person = await people.find(namespaceId, principal);
     if (person === undefined) throw notFound("person of this name who has signed in to this tenant");
@@ -35,11 +36,15 @@ export function personOperations({
       const now = clock();
       return operator.change(changeOf("person.revoke", person, principal), async () => {
         const open = await sessions.listOpen(credentialId, now);
-        const isRevoked = await credentials.revoke(credentialId, now.toISOString(), (transaction) =>
-          sessions.endAll(transaction, credentialId),
-        );
+        let ended: Connection[] = [];
+        const at = now.toISOString();
+        const isRevoked = await credentials.revoke(credentialId, at, async (transaction) => {
+          await sessions.endAll(transaction, credentialId);
+          ended = await connections.endAll(transaction, { namespaceId, principal }, at);
+        });
         if (!isRevoked) throw conflict("This person has been revoked before.");
-        return { revoked: credentialId, sessions: open.length };
+        await operator.recordMade(ended.map(endOf));
+        return { revoked: credentialId, sessions: open.length, connections: ended.length };
       });
     },
     async restorePerson({ namespaceId, principal }, operator) {
@@ -50,6 +55,12 @@ export function personOperations({
       });
     },
   };
+}
+
+function endOf(connection: Connection) {
+  const { namespaceId, clientId: client } = connection;
+  const metadata = { client, reason: "person" };
+  return { namespaceId, action: "connection.revoked", receiver: subjectOf(connection), metadata };
 }
 
 function recordOf(person: Person): AdminOutput<"listPeople">["people"][number] {

@@ -1,6 +1,7 @@
 import { type Grant, principalKey, type PrincipalRef } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import type { PersonConnection } from "../../admin-contract/index.ts";
+import { type KnownConnection, subjectOf } from "../../connections/index.ts";
 import type { AdmittedPerson } from "../../people/index.ts";
 import type { PersonServices } from "./person-services.ts";
 
@@ -8,22 +9,30 @@ const readAtOnce = 200;
 /** A person who hands on more than this is shown the first of it. */
 const mostGrants = 2000;
 
-/** Those who act for a person, because the person granted them something: each with what they may do. */
+/** Those who act for a person, because the person granted them something or let them in: each with what they may do. */
 export async function listConnections(
   services: Pick<PersonServices, "stores" | "ports">,
   person: AdmittedPerson,
 ): Promise<PersonConnection[]> {
-  const connections = new Map<string, PersonConnection>();
+  const acting = new Map<string, PersonConnection>();
+  for (const connection of await services.stores.connections.listOf(person.namespaceId, person.principal)) {
+    const subject = subjectOf(connection);
+    acting.set(principalKey(subject), { subject, client: clientOf(connection), grants: [] });
+  }
   for (const grant of await livingGrants(services, person)) {
     const key = principalKey(grant.subject);
-    const known = connections.get(key) ?? { subject: grant.subject, grants: [] };
+    const known = acting.get(key) ?? { subject: grant.subject, grants: [] };
     known.grants.push(grant);
-    connections.set(key, known);
+    acting.set(key, known);
   }
-  return [...connections.values()];
+  return [...acting.values()];
 }
 
-/** Takes back all that a person granted a user, and with it what that one handed on. */
+function clientOf({ clientName: name, redirect, createdAt: since, lastUsedAt }: KnownConnection) {
+  return { name, redirect, since, ...(lastUsedAt !== undefined && { lastUsedAt }) };
+}
+
+/** Takes back all that a person granted a user, and with it what that one handed on; a client that they let in loses its tokens, too. */
 export async function revokeConnection(
   services: PersonServices,
   person: AdmittedPerson,
@@ -31,14 +40,22 @@ export async function revokeConnection(
 ): Promise<object> {
   const { stores, ports, wakeTurns } = services;
   const key = principalKey(subject);
+  const { namespaceId, principal } = person;
   const grants = (await livingGrants(services, person)).filter((grant) => principalKey(grant.subject) === key);
-  if (grants.length === 0) throw new ServiceHttpError(404, "not_found", "No one of this name acts for you.");
-  const { namespaceId } = person;
-  const changes = grants.map(({ id }) => ({ namespaceId, action: "grant.revoke", grantId: id, receiver: subject }));
+  const connections = await stores.connections.listOf(namespaceId, principal);
+  const connection = connections.find((one) => principalKey(subjectOf(one)) === key);
+  if (grants.length === 0 && connection === undefined)
+    throw new ServiceHttpError(404, "not_found", "No one of this name acts for you.");
+  const changes = [
+    ...(connection === undefined ? [] : [{ namespaceId, action: "connection.revoked", receiver: subject }]),
+    ...grants.map(({ id }) => ({ namespaceId, action: "grant.revoke", grantId: id, receiver: subject })),
+  ];
   return person.changeAll(changes, async () => {
-    const revoked = await stores.grants.revokeAll(grants, ports.clock().toISOString());
+    const at = ports.clock().toISOString();
+    if (connection !== undefined) await stores.connections.end(connection, at);
+    else await stores.grants.revokeAll(grants, at);
     wakeTurns();
-    return { revoked: revoked.length };
+    return { revoked: grants.length };
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Answerer } from "../../access/index.ts";
 import type { AuditStore } from "../../audit/index.ts";
+import type { ConnectionStore } from "../../connections/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
 import type { PersonPorts } from "../../people/index.ts";
@@ -9,6 +10,7 @@ export interface PersonServices {
   stores: {
     audit: Pick<AuditStore, "list" | "findScanEnd">;
     escalations: EscalationStore;
+    connections: Pick<ConnectionStore, "listOf" | "end">;
     grants: Pick<GrantStore, "list" | "revokeAll">;
   };
   ports: PersonPorts;

@@ -194,6 +194,27 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     expect(await useCode(stores, made.code)).toBe(false);
   });
 
+  for (const { ends, session, code: codeEnds } of [
+    { ends: 5 * minuteMs, session: "2026-01-01T12:05:00.000Z", code: "2026-01-01T12:05:00.000Z" },
+    { ends: 60 * minuteMs, session: "2026-01-01T13:00:00.000Z", code: "2026-01-01T12:10:00.000Z" },
+    { ends: 13 * 60 * minuteMs, session: "2026-01-02T00:00:00.000Z", code: "2026-01-01T12:10:00.000Z" },
+    { ends: 8e15, session: "2026-01-02T00:00:00.000Z", code: "2026-01-01T12:10:00.000Z" },
+  ])
+    test(`a session begun by a provider whose own ends after ${ends} ms ends at ${session}`, async () => {
+      const stores = openStores(await open());
+      const bob = await enter(stores);
+      const bound = { browserHash: "browser", endsAt: later(ends) };
+      const made = await stores.sessions.createCode(freshId(), bob.presented, now, bound);
+      const proof = await stores.sessions.verifyCode(made.code, now, "browser");
+      if (proof === undefined) throw new Error("The code is unknown.");
+      const begun = await stores.sessions.begin(freshId(), proof, now);
+      expect([begun?.expiresAt, made.expiresAt]).toEqual([session, codeEnds]);
+      if (begun === undefined) throw new Error("No session begins.");
+      const end = new Date(session);
+      expect(await stores.sessions.verify(begun, new Date(end.getTime() - 1))).toBeDefined();
+      expect(await stores.sessions.verify(begun, end)).toBeUndefined();
+    });
+
   test("of many who use a code at the same instant, one gets in", async () => {
     const stores = openStores(await open());
     const one = await code(stores, await enter(stores));

@@ -82,6 +82,8 @@ interface CodeBounds {
   browserHash: string;
   /** The hash of the identity provider's session, if it named one. */
   providerSession?: string | undefined;
+  /** When the identity provider's session ends, if it said so: the session here ends then at the latest. */
+  endsAt?: Date | undefined;
 }
 
 /** What an identity provider ends: one of its sessions, or all sessions of a user. */
@@ -127,7 +129,6 @@ export function createSessionStore(
   return {
     async begin(id, { presented, codeId }, now) {
       const [secret, page] = [freshSecret(), freshSecret()];
-      const expiresAt = after(now, sessionMs);
       const row = {
         id,
         secret_hash: secretHashOf(secret),
@@ -135,9 +136,9 @@ export function createSessionStore(
         credential_id: presented.id,
         credential_hash: presented.secretHash,
         created_at: now.toISOString(),
-        expires_at: expiresAt,
       };
-      const isBegun = await db.transaction().execute(async (transaction) => {
+      const expiresAt = await db.transaction().execute(async (transaction) => {
+        let expires_at = after(now, sessionMs);
         let provider_session: string | null = null;
         if (codeId !== undefined) {
           const code = await transaction
@@ -145,18 +146,19 @@ export function createSessionStore(
             .set({ used_at: now.toISOString() })
             .where("id", "=", codeId)
             .where("used_at", "is", null)
-            .returning("provider_session")
+            .returning(["provider_session", "session_ends_at"])
             .executeTakeFirst();
-          if (code === undefined) return false;
+          if (code === undefined) return undefined;
           ({ provider_session } = code);
+          expires_at = earlier(expires_at, code.session_ends_at);
         }
         await transaction
           .insertInto("sessions")
-          .values({ ...row, provider_session })
+          .values({ ...row, expires_at, provider_session })
           .execute();
-        return true;
+        return expires_at;
       });
-      return isBegun ? { cookie: `${id}_${secret}`, page, expiresAt } : undefined;
+      return expiresAt === undefined ? undefined : { cookie: `${id}_${secret}`, page, expiresAt };
     },
     async verify({ cookie, page }, now) {
       const [id, secret] = partsOf(cookie);
@@ -201,7 +203,8 @@ export function createSessionStore(
     async createCode(id, presented, now, bound) {
       // The code is part of an address, which should fit on a line. Ten minutes do not suffice to guess it.
       const secret = freshSecret(16);
-      const expiresAt = after(now, codeMs);
+      const session_ends_at = bound?.endsAt === undefined ? null : endWithin(codeMs + sessionMs, now, bound.endsAt);
+      const expiresAt = earlier(after(now, codeMs), session_ends_at);
       const row = {
         id,
         secret_hash: secretHashOf(secret),
@@ -211,6 +214,7 @@ export function createSessionStore(
         used_at: null,
         browser_hash: bound?.browserHash ?? null,
         provider_session: bound?.providerSession ?? null,
+        session_ends_at,
       };
       await db.insertInto("one_time_codes").values(row).execute();
       return { code: `${id}_${secret}`, expiresAt };
@@ -232,6 +236,16 @@ export function createSessionStore(
 function partsOf(value: string): [id: string, secret: string] {
   const [, id = "", secret = ""] = /^([0-9a-f]{16})_([0-9a-f]{32,64})$/.exec(value) ?? [];
   return [id, secret];
+}
+
+/** The earlier of two instants, of which the second may never come. */
+function earlier(one: string, other: string | null): string {
+  return other !== null && other < one ? other : one;
+}
+
+/** An instant, or the last one that matters, because texts of times are compared and a far one is written otherwise. */
+function endWithin(ms: number, now: Date, end: Date): string {
+  return new Date(Math.min(end.getTime(), now.getTime() + ms)).toISOString();
 }
 
 function after(now: Date, ms: number): string {

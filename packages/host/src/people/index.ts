@@ -23,6 +23,7 @@ export {
   type BegunSignIn,
   destinationOf,
   isAnswerTo,
+  providerSessionEnd,
   readBegun,
   secretsOf,
   writeBegun,

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { beginSignIn, destinationOf, isAnswerTo, readBegun, secretsOf, writeBegun } from "./sign-in.ts";
+import { SignInRefusedError } from "./provider.ts";
+import {
+  beginSignIn,
+  destinationOf,
+  isAnswerTo,
+  providerSessionEnd,
+  readBegun,
+  secretsOf,
+  writeBegun,
+} from "./sign-in.ts";
 
 const noon = new Date("2026-01-01T12:00:00.000Z");
 const later = (ms: number): Date => new Date(noon.getTime() + ms);
@@ -65,4 +74,19 @@ test("whatever of a sign-in is another, its state, nonce and verifier are others
   for (const other of others) expect(isAnswerTo(begun, secretsOf(other).state)).toBe(false);
   expect(isAnswerTo(begun, "")).toBe(false);
   expect(secretsOf(begun).verifier).toMatch(/^[\w-]{43,128}$/);
+});
+
+describe("a provider's session", () => {
+  const endOf = (said?: unknown) =>
+    providerSessionEnd({ iss: "https://id.example", sub: "alice", session_expiry: said }, noon);
+  const seconds = noon.getTime() / 1000;
+
+  test("ends when the ID token says so, or at a time that is not known", () => {
+    expect(endOf()).toBeUndefined();
+    expect(endOf(seconds + 60)).toEqual(later(60_000));
+  });
+
+  for (const said of [seconds, seconds - 60, 0, -1, 1e300, `${seconds + 60}`, null, true, {}])
+    test(`signs no one in when its end is ${JSON.stringify(said)}`, () =>
+      expect(() => endOf(said)).toThrow(SignInRefusedError));
 });

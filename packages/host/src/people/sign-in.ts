@@ -1,6 +1,6 @@
 import { codeLink, freshSecret, isSameText, secretHashOf } from "../access/index.ts";
-import type { PersonKind } from "./identify.ts";
-import type { SignInSecrets } from "./provider.ts";
+import type { PersonKind, ProvedClaims } from "./identify.ts";
+import { SignInRefusedError, type SignInSecrets } from "./provider.ts";
 
 /** How long a sign-in may take at the provider. */
 const signInMs = 10 * 60_000;
@@ -46,6 +46,18 @@ export function secretsOf(begun: BegunSignIn): SignInSecrets {
 /** Whether an answer has the state of this sign-in. */
 export function isAnswerTo(begun: BegunSignIn, state: string): boolean {
   return isSameText(secretsOf(begun).state, state);
+}
+
+/**
+ * When the provider's session ends, if the ID token says so: `session_expiry`, in seconds since 1970. Throws a `SignInRefusedError` when
+ * it has ended, and when what is said is no time, because the session here would outlive it.
+ */
+export function providerSessionEnd({ session_expiry: said }: ProvedClaims, now: Date): Date | undefined {
+  if (said === undefined) return undefined;
+  const endsAt = new Date(typeof said === "number" ? said * 1000 : Number.NaN);
+  // Also for a time that no date can be.
+  if (!(endsAt > now)) throw new SignInRefusedError("The provider's session is over.");
+  return endsAt;
 }
 
 /**

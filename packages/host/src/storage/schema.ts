@@ -315,6 +315,8 @@ export interface Schema {
     /** The hash of what the one browser shows that may use it; null for a code that any browser may use. */
     browser_hash: string | null;
     provider_session: string | null;
+    /** When the identity provider's session ends; null when it did not say. */
+    session_ends_at: string | null;
   };
   /** OAuth clients that registered themselves. */
   oauth_clients: {

@@ -59,7 +59,7 @@ export const personOperations: Operations = {
       people.isFirst(tenant, new Date(now)),
   "sessions.endOfProvider": async (stores, seed) => {
     const { presented } = await signIn(stores, seed);
-    const bound = { browserHash: "browser", providerSession: `session of ${seed.tenant}` };
+    const bound = { browserHash: "browser", providerSession: `session of ${seed.tenant}`, endsAt: new Date(now) };
     const id = freshId();
     await stores.sessions.createCode(id, presented, new Date(now), bound);
     await stores.sessions.begin(freshId(), { presented, codeId: id }, new Date(now));

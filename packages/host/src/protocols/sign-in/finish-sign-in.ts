@@ -11,6 +11,7 @@ import {
   isAnswerTo,
   type PersonKind,
   ProviderAwayError,
+  providerSessionEnd,
   readBegun,
   secretsOf,
   SignInRefusedError,
@@ -68,6 +69,7 @@ async function codeOf(
   const { sessions, clock } = services.ports;
   const now = clock();
   const claims = await provider.prove(new URL(`${origin}${callbackPath}?${answer.toString()}`), secretsOf(begun));
+  const endsAt = providerSessionEnd(claims, now);
   const identified = identify(provider.config, kind, claims);
   if (!identified.ok) {
     await endFormer(services, provider, { kind, sub: claims.sub }, requestId);
@@ -75,8 +77,11 @@ async function codeOf(
   }
   const credential = await letIn(services, provider, identified.identity, requestId);
   await endFormer(services, provider, { kind, sub: claims.sub, except: credential.id }, requestId);
-  const bound = { browserHash: browserHashOf(cookie), providerSession: providerSessionHash(claims.iss, claims["sid"]) };
-  const { code } = await sessions.createCode(freshId(), credential, now, bound);
+  const { code } = await sessions.createCode(freshId(), credential, now, {
+    browserHash: browserHashOf(cookie),
+    providerSession: providerSessionHash(claims.iss, claims["sid"]),
+    endsAt,
+  });
   return code;
 }
 

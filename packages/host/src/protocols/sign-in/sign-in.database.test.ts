@@ -170,6 +170,21 @@ test("a sign-in takes ten minutes at most", async () => {
   expect((await browser.open((answer.headers.get("location") ?? "").replace(host.origin, ""))).status).toBe(400);
 });
 
+test("a session ends with the provider's where that is the earlier one, for operators and for people", async () => {
+  const { host, provider } = await open();
+  const endsAt = Math.floor(Date.now() / 1000) + 3600;
+  provider.user = { ...carol, session_expiry: endsAt };
+  const ends = new Date(endsAt * 1000).toISOString();
+  const { body } = await enterConsole(host.newBrowser());
+  expect(body).toMatchObject({ expiresAt: ends });
+  const browser = host.newBrowser();
+  const { address } = await browser.follow("/sign-in?to=/me");
+  const person = await browser.send("/me/v1/session", { code: codeIn(address) });
+  expect(await person.json()).toMatchObject({ expiresAt: ends });
+  provider.user = { ...carol, session_expiry: 1_700_000_000 };
+  expect((await browser.follow("/sign-in?to=/me")).response.status).toBe(400);
+});
+
 test("a host starts without its provider, and says so when a user wants to sign in", async () => {
   const { host, provider } = await open();
   provider.misbehavior = { status: 503 };

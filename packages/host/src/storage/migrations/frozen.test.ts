@@ -46,6 +46,7 @@ const frozen = {
     "0035-people 3b9f5620867681f8",
     "0036-waiting-acts 2469d78fc3c85c5b",
     "0037-connections 9e69ab5f52efc7a5",
+    "0038-session-ends a83e81ce1e2ecfe9",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -85,6 +86,7 @@ const frozen = {
     "0035-people a11aed767d733fa6",
     "0036-waiting-acts 2469d78fc3c85c5b",
     "0037-connections 9e69ab5f52efc7a5",
+    "0038-session-ends a83e81ce1e2ecfe9",
   ],
 };
 

@@ -541,5 +541,12 @@ export const sqliteMigrations: readonly Migration[] = [
       "create index connection_tokens_by_connection on connection_tokens (connection_id)",
     ],
   },
+  {
+    name: "0038-session-ends",
+    // A host of the version before would begin sessions that outlive the identity provider's.
+    allowsPrevious: false,
+    // When the identity provider's session ends, which a session here does not outlive.
+    statements: ["alter table one_time_codes add column session_ends_at text"],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

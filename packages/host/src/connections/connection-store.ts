@@ -14,6 +14,8 @@ import {
 } from "./authorization-requests.ts";
 import {
   createCode,
+  findCode,
+  findToken,
   takeCode,
   takeRefresh,
   takeRevocation,
@@ -41,7 +43,10 @@ type Consented =
   /** Something of it is no longer theirs to give. */
   | { kind: "changed" };
 
-/** What clients ask of people, and what came of it. Nothing here is half done: each method is one transaction. */
+/**
+ * What clients ask of people, and what came of it. Nothing here is half done: each method is one transaction. INVARIANT: what anyone
+ * can make up, such as a code, is looked up before a revision begins, because each one has all hosts read what they cached again.
+ */
 export interface ConnectionStore {
   /** Stores what a client asks a person who has just signed in, and uses up the code that this ended with; undefined when it was used. */
   begin(
@@ -139,8 +144,14 @@ export function createConnectionStore(
           if (error instanceof ChangedMeanwhileError) return { kind: "changed" };
           throw error;
         }),
-    exchange: (sent, now) => revisions.write((transaction) => takeCode(transaction, sent, ports, now)),
-    refresh: (sent, now) => revisions.write((transaction) => takeRefresh(transaction, sent, ports, now)),
+    async exchange(sent, now) {
+      if ((await findCode(db, sent.code)) === undefined) return { kind: "invalid" };
+      return revisions.write((transaction) => takeCode(transaction, sent, ports, now));
+    },
+    async refresh(sent, now) {
+      if ((await findToken(db, sent)) === undefined) return { kind: "invalid" };
+      return revisions.write((transaction) => takeRefresh(transaction, sent, ports, now));
+    },
     async list({ namespaceId, after, limit }) {
       let rows = readConnections(reporting).orderBy("id").limit(limit);
       if (namespaceId !== undefined) rows = rows.where("namespace_id", "=", columnText(namespaceId));
@@ -159,8 +170,10 @@ export function createConnectionStore(
       for (const connection of open) await endConnection(transaction, connection, ports, at);
       return open;
     },
-    revokeToken: (token, clientId, now) =>
-      revisions.write((transaction) => takeRevocation(transaction, { token, clientId }, ports, now)),
+    async revokeToken(token, clientId, now) {
+      if ((await findToken(db, { token, clientId })) === undefined) return undefined;
+      return revisions.write((transaction) => takeRevocation(transaction, { token, clientId }, ports, now));
+    },
   };
 }
 

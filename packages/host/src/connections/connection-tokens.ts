@@ -75,9 +75,8 @@ export async function takeCode(
   ports: TokenPorts,
   now: Date,
 ): Promise<TokenAnswer> {
-  const [, id = "", secret = ""] = /^([0-9a-f]{16})_([0-9a-f]{64})$/.exec(sent.code) ?? [];
-  const row = await transaction.selectFrom("authorization_codes").selectAll().where("id", "=", id).executeTakeFirst();
-  if (row === undefined || !isSameHash(secretHashOf(secret), row.secret_hash)) return { kind: "invalid" };
+  const row = await findCode(transaction, sent.code);
+  if (row === undefined) return { kind: "invalid" };
   const connection = await readConnection(transaction, row.connection_id);
   if (connection === undefined) return { kind: "invalid" };
   // INVARIANT: of two who have the same code one is a thief, and it is not known which.
@@ -94,7 +93,7 @@ export async function takeCode(
   await transaction
     .updateTable("authorization_codes")
     .set({ used_at: now.toISOString() })
-    .where("id", "=", id)
+    .where("id", "=", row.id)
     .execute();
   const { namespaceId, principal, purpose } = connection;
   const { id: credentialId, token: accessToken } = await createWithShortToken(transaction, {
@@ -160,9 +159,7 @@ export async function takeRevocation(
   ports: EndingPorts,
   now: Date,
 ): Promise<(Connection & { isOver: boolean }) | undefined> {
-  const found = token.startsWith("tp_")
-    ? await findByAccessToken(transaction, token, clientId)
-    : await findFamily(transaction, { token, clientId });
+  const found = await findToken(transaction, { token, clientId });
   if (found === undefined || found.connection.endedAt !== undefined) return undefined;
   const { connection, row } = found;
   await ports.revokeCredential(transaction, row.credential_id, now.toISOString());
@@ -187,55 +184,64 @@ async function reuse(
   return { kind: "reused", connection, isOver };
 }
 
+/** A code that was issued; undefined for one that was made up. */
+export async function findCode(reader: Reader, code: string): Promise<Schema["authorization_codes"] | undefined> {
+  const [, id = "", secret = ""] = /^([0-9a-f]{16})_([0-9a-f]{64})$/.exec(code) ?? [];
+  const row = await reader.selectFrom("authorization_codes").selectAll().where("id", "=", id).executeTakeFirst();
+  return row !== undefined && isSameHash(secretHashOf(secret), row.secret_hash) ? row : undefined;
+}
+
+/** What a token of either kind is of; undefined for one that was made up, or that another client sends. */
+export function findToken(
+  reader: Reader,
+  { token, clientId }: { token: string; clientId: string },
+): Promise<Found | undefined> {
+  return token.startsWith("tp_") ? findByAccessToken(reader, token, clientId) : findFamily(reader, { token, clientId });
+}
+
+type Reader = Pick<Transaction<Schema>, "selectFrom">;
+
 interface Found {
   row: Schema["connection_tokens"];
   connection: Connection;
 }
 
-async function findByAccessToken(
-  transaction: Transaction<Schema>,
-  token: string,
-  clientId: string,
-): Promise<Found | undefined> {
+async function findByAccessToken(reader: Reader, token: string, clientId: string): Promise<Found | undefined> {
   const { id, secretHash } = presentedBy(token);
-  const credential = await transaction
+  const credential = await reader
     .selectFrom("credentials")
     .select("secret_hash")
     .where("id", "=", id)
     .executeTakeFirst();
   if (credential === undefined || !isSameHash(secretHash, credential.secret_hash)) return undefined;
-  return findTokens(transaction, id, clientId);
+  return findTokens(reader, id, clientId);
 }
 
 /** What a refresh token is of. One that was made up, or that another client sends, is of nothing. */
 async function findFamily(
-  transaction: Transaction<Schema>,
+  reader: Reader,
   { token, clientId }: { token: string; clientId: string },
 ): Promise<(Found & { family: string; isPresent: boolean }) | undefined> {
   const [, credentialId = "", family = "", secret = ""] =
     /^tpr_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{64})$/.exec(token) ?? [];
-  const found = await findTokens(transaction, credentialId, clientId);
+  const found = await findTokens(reader, credentialId, clientId);
   if (found === undefined || !isSameHash(secretHashOf(family), found.row.family_hash)) return undefined;
   return { ...found, family, isPresent: isSameHash(secretHashOf(secret), found.row.secret_hash) };
 }
 
-async function findTokens(
-  transaction: Transaction<Schema>,
-  credentialId: string,
-  clientId: string,
-): Promise<Found | undefined> {
-  const row = await transaction
+async function findTokens(reader: Reader, credentialId: string, clientId: string): Promise<Found | undefined> {
+  const row = await reader
     .selectFrom("connection_tokens")
     .selectAll()
     .where("credential_id", "=", credentialId)
     .executeTakeFirst();
   if (row === undefined || row.client_id !== columnText(clientId)) return undefined;
-  const connection = await readConnection(transaction, row.connection_id);
+  const connection = await readConnection(reader, row.connection_id);
   return connection && { row, connection };
 }
 
-async function readConnection(transaction: Transaction<Schema>, id: string): Promise<Connection | undefined> {
-  const row = await transaction.selectFrom("connections").selectAll().where("id", "=", id).executeTakeFirst();
+async function readConnection(reader: Reader, id: string): Promise<Connection | undefined> {
+  const row = await reader.selectFrom("connections").selectAll().where("id", "=", id).executeTakeFirst();
   return row && connectionOf(row);
 }
 

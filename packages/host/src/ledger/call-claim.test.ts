@@ -33,8 +33,8 @@ const [approval, refusal] = [
   { event: auditEvent("approval", { outcome: "allowed" }) },
   { event: auditEvent("refusal", { outcome: "denied" }) },
 ];
-const allowed: Alternative = { uses: [], entries: [entryOf(approval.event)], isRefusal: false };
-const refused: Alternative = { uses: [], entries: [entryOf(refusal.event)], isRefusal: true };
+const allowed: Alternative = { uses: [], left: [], entries: [entryOf(approval.event)], isRefusal: false };
+const refused: Alternative = { uses: [], left: [], entries: [entryOf(refusal.event)], isRefusal: true };
 
 for (const { name, choices, alternatives, place, kind } of [
   { name: "nothing else", choices: [], alternatives: [], place: -1, kind: "made" },

@@ -2,7 +2,7 @@ import { describeIssues } from "turnpike/contracts";
 import { jsonReply, pathParameters, readBody, type Reply, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type AdmittedOperator, type OperatorPorts } from "../../access/index.ts";
 import type { ReportScheduler } from "../../shared/index.ts";
-import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
+import { type IncomingRequest, type Protocol, type ProtocolRoute, queryOf } from "../../front/index.ts";
 import {
   type AdminCallName,
   type AdminFileName,
@@ -169,18 +169,13 @@ async function readInput(route: AdminRoute, incoming: IncomingRequest): Promise<
 }
 
 function readQuery(route: AdminRoute, { request, path }: IncomingRequest): object | undefined {
-  const query = new URLSearchParams(queryOf(request.target));
+  const query = queryOf(request.target);
   for (const [name, value] of Object.entries(pathParameters(route.path, path) ?? {})) query.append(name, value);
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
   const checked = route.query?.safeParse(Object.fromEntries(query));
   if (checked?.success === false) throw refuse(describeIssues(checked.error.issues));
   return checked?.data;
-}
-
-function queryOf(target: string): string {
-  const start = target.indexOf("?");
-  return start === -1 ? "" : target.slice(start + 1);
 }
 
 function refuse(message: string): ServiceHttpError {

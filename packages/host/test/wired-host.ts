@@ -80,7 +80,7 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
   const request = async (token: string, path: string, init: RequestInit, traceId = "trace-1"): Promise<WiredAnswer> => {
     const headers = { ...init.headers, authorization: `Bearer ${token}`, "x-trace-id": traceId };
     const response = await send(new Request(`http://host${path}`, { ...init, headers }));
-    return { ...pick(response), body: (await response.json()) as Record<string, unknown> };
+    return { ...pick(response), body: bodyOf(await response.text()) };
   };
   return {
     stores: host.stores,
@@ -94,6 +94,12 @@ export async function openWiredHost(database: Database, parts: WiredHostParts): 
       ),
     get: (token, path) => request(token, path, { method: "GET" }),
   };
+}
+
+/** The answer, or the first event of one that is a stream. */
+function bodyOf(text: string): WiredAnswer["body"] {
+  const [, event = text] = /^data: (.*)$/m.exec(text) ?? [];
+  return JSON.parse(event) as WiredAnswer["body"];
 }
 
 function pick({ status, headers }: Response): Pick<WiredAnswer, "status" | "headers"> {

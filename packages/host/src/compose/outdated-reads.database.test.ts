@@ -80,6 +80,14 @@ async function openHosts() {
           requestedAt: at,
           traceId: "trace-1",
         }),
+      async mcp() {
+        const params = { name: "notes.note", arguments: {} };
+        const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+        const call = { jsonrpc: "2.0", id: newId(), method: "tools/call", params };
+        const { status, body } = await host.post(token, "/mcp", call, { headers });
+        const { _meta: said } = (body["result"] ?? {}) as { _meta?: { "turnpike/error": { status: string } } };
+        return status === 200 ? (said?.["turnpike/error"].status ?? "succeeded") : status;
+      },
       resource: () =>
         send("/v1/resources/invoke", { operationId: newId(), action: "append", resource, input: { content: "!" } }),
       message: () => send("/v1/messages", message(assistant, alice)),
@@ -121,7 +129,7 @@ describe.runIf(databaseKinds.includes("postgres"))("what another host has acknow
   for (const [name, withdraw] of Object.entries(withdrawals)) {
     test(`counts for the next call of any kind, also of a turn that runs: it ${name}`, async () => {
       const { other, stateOf, open } = await openHosts();
-      for (const kind of ["authorize", "tool", "resource", "message"] as const) {
+      for (const kind of ["authorize", "tool", "mcp", "resource", "message"] as const) {
         const opened = await open();
         const { tenant, requests } = opened;
         await requests[kind]();

@@ -201,6 +201,18 @@ export function inPortLayers(ports: LayeredPorts, metrics: Metrics, isTraced: bo
 }
 
 /**
+ * The same api, trying a call again that was decided on what is outdated: for a protocol whose requests are not tried again as a whole.
+ * INVARIANT: nothing was carried out then, because the decision is written first.
+ */
+export function attemptEffects(api: ServiceApi, attempt: Stores["attempt"]): ServiceApi {
+  return {
+    ...api,
+    invokeTool: (...call) => attempt(() => api.invokeTool(...call)),
+    invokeResource: (...call) => attempt(() => api.invokeResource(...call)),
+  };
+}
+
+/**
  * The kernel that turns run on: it tries the admission of a turn, and each of its calls, again that was decided on what is outdated.
  * INVARIANT: nothing was carried out then, because the decision is written first.
  */

@@ -63,6 +63,13 @@ async function openCountedHost() {
   await stores.files.create({ namespaceId: "acme", owner: alice }, ["a"], "content");
   let ids = 0;
   const newId = (): string => `id-${(ids += 1)}`;
+  const byMcp = async (): Promise<void> => {
+    const params = { name: "notes.note", arguments: {} };
+    const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+    const call = { jsonrpc: "2.0", id: newId(), method: "tools/call", params };
+    const { body } = await post(token, "/mcp", call, { headers });
+    expect(body).toMatchObject({ result: { structuredContent: {} } });
+  };
   const send = async (path: string, body: object): Promise<void> => {
     const { status, body: answer } = await post(token, path, body);
     const isGood = answer["allowed"] === true || ["succeeded", "accepted"].includes(String(answer["status"]));
@@ -91,7 +98,7 @@ async function openCountedHost() {
     split,
     ofCalls,
     issueBounded,
-    acts: { authorize, invoke, read, turn, send: () => send("/v1/messages", message(assistant, alice)) },
+    acts: { authorize, invoke, byMcp, read, turn, send: () => send("/v1/messages", message(assistant, alice)) },
   };
 }
 
@@ -104,6 +111,7 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
     expect({
       authorize: await countWarm(acts.authorize),
       "a tool without a database": await countWarm(note),
+      "a tool, called by MCP": await countWarm(acts.byMcp),
       "a tool of an MCP server": await countWarm(() => acts.invoke("mcp.test.echo", { words: "hello" })),
       "files.read": await countWarm(() => acts.invoke("files.read", { path: "a" })),
       "files.replace": await countWarm(() => acts.invoke("files.replace", { path: "a", content: "other" })),
@@ -112,6 +120,7 @@ describe.runIf(databaseKinds.includes("postgres"))("round trips to PostgreSQL", 
     }).toEqual({
       authorize: 1,
       "a tool without a database": 2,
+      "a tool, called by MCP": 3,
       "a tool of an MCP server": 2,
       "files.read": 3,
       "files.replace": 4,

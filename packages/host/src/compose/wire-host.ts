@@ -48,6 +48,7 @@ import { openAdminApi } from "./admin-api.ts";
 import { createOwnOriginOf, openOAuth, openSignIn } from "./sign-in.ts";
 import { openRetention } from "./retention.ts";
 import { openStores, type Stores } from "./stores.ts";
+import { attemptEffects } from "./pipeline.ts";
 import { openTurns } from "./turns.ts";
 import { version } from "../shared/index.ts";
 
@@ -293,8 +294,9 @@ export async function wireHost(
       serveProtocol(hooksProtocol({ api, resolveContext, clock })),
       serveProtocol(
         mcpProtocol({
-          api,
-          resolveContext,
+          // Not whole requests: a stream may be open, and a client may cancel its call by another request.
+          api: attemptEffects(api, stores.attempt),
+          resolveContext: (headers, record) => stores.attempt(() => resolveContext(headers, record)),
           known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
           pool,
           listening,

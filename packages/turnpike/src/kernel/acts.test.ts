@@ -342,7 +342,9 @@ describe("an act that needs approval", () => {
     permits.approve("escalation-1", { by: "human:alice", at: now });
     expect(await begin({ arguments: { note: 2 } })).toMatchObject({ status: "waiting", escalationId: "escalation-2" });
     const same = { arguments: { note: 1 }, id: "act-2", leaseSeconds: 9, write: false };
-    expect(await begin(same)).toMatchObject({ status: "allowed", grants: ["guarded"] });
+    const elsewhere = { traceId: "trace-2", executionId: "turn-2", requestedAt: "2026-01-01T11:59:00Z" };
+    const state = await begin({ ...same, ...elsewhere }, contextOf({ traceId: "trace-2" }));
+    expect(state).toMatchObject({ status: "allowed", grants: ["guarded"] });
     expect(await begin({ arguments: { note: 1 }, id: "act-3" })).toMatchObject({ status: "waiting" });
   });
 

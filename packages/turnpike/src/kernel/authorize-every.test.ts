@@ -423,6 +423,27 @@ for (const isLedger of [true, false]) {
   });
 }
 
+for (const { name, used, says, asked } of [
+  { name: "asked while a use is left", used: () => Promise.resolve(0), says: "approval_required", asked: 2 },
+  { name: "not asked when the last use went too", used: () => Promise.resolve(1), says: "grant_exhausted", asked: 1 },
+  { name: "not asked when uses cannot be counted", used: fails, says: "usage_store_unavailable", asked: 1 },
+])
+  test(`without a ledger a person whose approval another call used is ${name}`, async () => {
+    const permits = memoryPermits();
+    const usage = memoryUsage();
+    const use: typeof permits.use = async (...of) => {
+      await permits.use(...of);
+      usage.used = used;
+      return false;
+    };
+    const grants = [guarded("careful", ["one"], { maxUses: 1 }), over("free", ["two"])];
+    const { read, tool } = office(grants, false, { permits: { ...permits, use }, usage });
+    await read(["one", "two"]);
+    permits.approve("escalation-1", { by: "human:carol", at: now });
+    expect(said(await read(["one", "two"]))).toBe(says);
+    expect([permits.asked.length, tool.calls]).toEqual([asked, []]);
+  });
+
 test("a ledger is handed all plans at once, and the last takes nothing", async () => {
   const grants = [
     over("a", ["one"], { maxUses: 3 }),

@@ -2,9 +2,10 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Argument, Option, type Command } from "commander";
 import { codingAgents, type CodingAgent } from "../agent-hooks/index.ts";
+import { ConfigError } from "../shared/index.ts";
 import type { Show } from "./connection.ts";
 import { hintLine } from "./format.ts";
-import { runHookLine, type hookFlags } from "./hook.ts";
+import { runHookLine, waitOf, type hookFlags } from "./hook.ts";
 import { oneLine } from "./table.ts";
 
 const flags = {
@@ -17,6 +18,14 @@ const flags = {
   wait: ["--wait <seconds>", "for how long a person who is asked may take for an answer, 0 to 60"],
   shadow: ["--shadow", "let everything run, and record what would have been decided"],
 } satisfies Record<keyof typeof hookFlags, readonly [string, string]>;
+
+function checkedWait(wait: string): string {
+  try {
+    return String(waitOf({ wait }));
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
+}
 
 /** `hook`: for coding agents, which run it before and after each of their tools. */
 export function addHookCommand(program: Command, show: Show, onRefusal: () => void): void {
@@ -47,13 +56,14 @@ export function addHookCommand(program: Command, show: Show, onRefusal: () => vo
       "--token-file <file>",
       "file with the credential's token, which the hooks then read; the token itself is not written",
     )
+    .addOption(new Option(...flags.wait).argParser(checkedWait))
     .option("--shadow", "let everything run, and record what would have been decided")
     .option("--json", "print JSON")
     .exitOverride()
     .action(
       async (
         agent: CodingAgent,
-        given: { project?: boolean; tokenFile?: string; shadow?: boolean; json?: boolean },
+        given: { project?: boolean; tokenFile?: string; wait?: string; shadow?: boolean; json?: boolean },
       ) => {
         const { installHooks } = await import("./hook-install.ts");
         const words = [
@@ -61,6 +71,7 @@ export function addHookCommand(program: Command, show: Show, onRefusal: () => vo
           "--agent",
           agent,
           ...(given.tokenFile === undefined ? [] : ["--token-file", resolve(given.tokenFile)]),
+          ...(given.wait === undefined ? [] : ["--wait", given.wait]),
           ...(given.shadow === true ? ["--shadow"] : []),
         ];
         const command = hintLine(words);

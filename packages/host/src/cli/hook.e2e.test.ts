@@ -42,6 +42,7 @@ describe("a hook as a process", () => {
     ["an unknown flag", ["hook", "--allow"], push],
     ["an unknown command", ["hook", "allow"], push],
     ["an unknown agent to install for", ["hook", "install", "emacs"], ""],
+    ["a time to wait that is none", ["hook", "install", "codex", "--wait", "61"], ""],
   ] as const)
     test(`with ${name} ends with code 2 and a reason`, () => {
       const { status, stdout, stderr } = turnpike(args, { input });
@@ -92,9 +93,9 @@ test("installing writes the command that was started and no token, and says wher
   expect(written).not.toContain("tp_secret");
 });
 
-test("installing for all projects writes into the home folder, with the file of the token", () => {
-  const { home } = turnpike(["hook", "install", "claude-code", "--token-file", "token"]);
+test("installing for all projects writes into the home folder, with the file of the token, and for how long to wait", () => {
+  const { home } = turnpike(["hook", "install", "claude-code", "--token-file", "token", "--wait", "30"]);
   expect(readFileSync(join(home, ".claude/settings.json"), "utf8")).toContain(
-    `hook --agent claude-code --token-file ${join(home, "token")}"`,
+    `hook --agent claude-code --token-file ${join(home, "token")} --wait 30"`,
   );
 });

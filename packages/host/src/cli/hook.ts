@@ -116,7 +116,8 @@ function agentOf({ agent }: HookFlags): CodingAgent | undefined {
   throw new Error(`--agent ${agent} is none of ${codingAgents.join(", ")}.`);
 }
 
-function waitOf({ wait = "0" }: HookFlags): number {
+/** Throws for what is no time that a host holds a request for. */
+export function waitOf({ wait = "0" }: Pick<HookFlags, "wait">): number {
   if (/^(?:[0-5]?\d|60)$/.test(wait)) return Number(wait);
   throw new Error(`--wait ${wait} is no number of seconds from 0 to 60.`);
 }

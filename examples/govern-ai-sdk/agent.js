@@ -1,11 +1,11 @@
 // An agent made with the AI SDK. The gate decides each call of its tool where the tool runs.
+import { env } from "node:process";
 import { generateText, stepCountIs, tool } from "ai";
 import { connectGate, govern } from "turnpike-agents/ai-sdk";
 import { z } from "zod";
 import { standInModel } from "./stand-in-model.js";
 
-const { TURNPIKE_URL: url = "http://127.0.0.1:8787", TURNPIKE_TOKEN: token } = process.env;
-const gate = connectGate({ url, token });
+const gate = connectGate({ url: env.TURNPIKE_URL ?? "http://127.0.0.1:8787", token: env.TURNPIKE_TOKEN });
 
 const read_file = tool({
   description: "Reads a file.",

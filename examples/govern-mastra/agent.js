@@ -1,12 +1,12 @@
 // An agent made with Mastra. The gate decides each call of its tool where the tool runs.
+import { env } from "node:process";
 import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
 import { connectGate, govern } from "turnpike-agents/mastra";
 import { z } from "zod";
 import { standInModel } from "./stand-in-model.js";
 
-const { TURNPIKE_URL: url = "http://127.0.0.1:8787", TURNPIKE_TOKEN: token } = process.env;
-const gate = connectGate({ url, token });
+const gate = connectGate({ url: env.TURNPIKE_URL ?? "http://127.0.0.1:8787", token: env.TURNPIKE_TOKEN });
 
 const read_file = createTool({
   id: "read_file",

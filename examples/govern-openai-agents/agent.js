@@ -1,11 +1,11 @@
 // An agent made with the OpenAI Agents SDK. The gate decides each call of its tool where the tool runs.
+import { env } from "node:process";
 import { Agent, run, setTracingDisabled, tool } from "@openai/agents";
 import { connectGate, govern } from "turnpike-agents/openai-agents";
 import { z } from "zod";
 import { standInModel } from "./stand-in-model.js";
 
-const { TURNPIKE_URL: url = "http://127.0.0.1:8787", TURNPIKE_TOKEN: token } = process.env;
-const gate = connectGate({ url, token });
+const gate = connectGate({ url: env.TURNPIKE_URL ?? "http://127.0.0.1:8787", token: env.TURNPIKE_TOKEN });
 
 setTracingDisabled(true);
 const readFile = tool({

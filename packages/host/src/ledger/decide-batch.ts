@@ -117,8 +117,9 @@ export function decideBatch(
     counted.set(name, count);
     return count;
   };
-  const isLeft = ({ uses = [], left = [] }: Alternative): boolean =>
-    [...uses, ...left].every((use) => countOf(use).used < use.maxUses);
+  const isAvailable = (use: Use): boolean => countOf(use).used < use.maxUses;
+  const isLeft = ({ uses, left }: Alternative): boolean =>
+    uses?.every(isAvailable) !== false && left?.every(isAvailable) !== false;
   const change = (use: Use, by: 1 | -1): void => {
     const count = countOf(use);
     const used = Math.max(0, count.used + by);

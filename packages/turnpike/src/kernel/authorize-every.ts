@@ -17,6 +17,7 @@ import {
   type Plans,
   type Refused,
   type Requirement,
+  type Waiting,
 } from "./requirement-plans.ts";
 import { consume, peek, type Spend } from "./spend.ts";
 
@@ -163,7 +164,7 @@ async function takeInLedger(
   call: Call,
 ): Promise<Plan | Refused | undefined> {
   const { context } = act;
-  const outcomes = [...plans, ...waiting, end];
+  const outcomes: (Plan | Waiting | Refused)[] = [...plans, ...waiting, end];
   const choices = outcomes.map((outcome): DecisionChoice => {
     const needs = outcome.kind === "allow" ? [...outcome.needs.values()] : [];
     const uses = needs.filter((need) => need.permit === undefined).map(({ grant }) => useOf(grant));
@@ -174,7 +175,7 @@ async function takeInLedger(
       ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
       ...(outcome.kind === "allow" && { grants: grantsOf(outcome) }),
       ...(outcome.kind === "deny" && waitsFor(outcome, approval)),
-      ...(outcome.kind === "deny" && outcome.left && { left: outcome.left.map(useOf) }),
+      ...("left" in outcome && { left: outcome.left.map(useOf) }),
     };
   });
   const place = await recordChoice(ports, ledger, choices, call);
@@ -225,7 +226,7 @@ async function takeOneByOne(
 }
 
 /** Why a person is not asked: a use that the act would need is gone. */
-async function firstSpent(ports: Ports, { left = [] }: Refused, signal: AbortSignal): ReturnType<Spend["check"]> {
+async function firstSpent(ports: Ports, { left }: Waiting, signal: AbortSignal): ReturnType<Spend["check"]> {
   for (const grant of left) {
     const refusal = await consume.check(ports, grant, signal);
     if (refusal !== undefined) return refusal;

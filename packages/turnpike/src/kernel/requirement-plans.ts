@@ -29,8 +29,11 @@ export interface Refused {
   kind: "deny";
   request: AuthorizationRequest;
   decision: Decision & { kind: "deny" };
-  /** The grants that have to have a use left for the denial to be true: a person is asked only about what their approval would allow. */
-  left?: readonly CompiledGrant[];
+}
+
+/** A person is asked, because these grants have a use left: no person is asked about what an approval would not allow. */
+export interface Waiting extends Refused {
+  left: readonly CompiledGrant[];
 }
 
 /**
@@ -39,7 +42,7 @@ export interface Refused {
  */
 export interface Plans {
   plans: readonly Plan[];
-  waiting: readonly Refused[];
+  waiting: readonly Waiting[];
   end: Plan | Refused;
 }
 
@@ -51,14 +54,14 @@ export async function plansFor(requirements: readonly Requirement[], approver: A
   const first = await planWithout(new Set(), requirements, approver);
   if (first.kind === "deny" || first.needs.size === 0) return { plans: [], waiting: [], end: first };
   const plans = [{ ...first, gone: new Set<string>() }];
-  const waiting = new Map<string, Refused>();
+  const waiting = new Map<string, Waiting>();
   for (const plan of plans) {
     if (plans.length >= maxPlans) break;
     for (const name of plan.needs.keys()) {
       const gone = new Set([...plan.gone, name]);
       const next = await planWithout(gone, requirements, approver);
       if (next.kind === "allow") plans.push({ ...next, gone });
-      else if (next.left !== undefined) waiting.set(next.left.map((grant) => nameOf(grant)).join(), next);
+      else if ("left" in next) waiting.set(next.left.map((grant) => nameOf(grant)).join(), next);
     }
   }
   const end = await planWithout({ has: () => true }, requirements, approver);
@@ -70,7 +73,7 @@ async function planWithout(
   gone: Pick<ReadonlySet<string>, "has">,
   requirements: readonly Requirement[],
   approver: Approver,
-): Promise<Plan | Refused> {
+): Promise<Plan | Refused | Waiting> {
   const grants: (CompiledGrant | undefined)[] = [];
   const uses = new Map<string, Need>();
   const waiting: Refused[] = [];

@@ -25,7 +25,6 @@ const safety = {
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
-  "cache-control": "no-store",
   "content-type": "text/html; charset=utf-8",
 };
 
@@ -96,11 +95,7 @@ export function pageReply(status: number, { title, text, links }: LinkPage): Rep
   return htmlReply(status, { title, main: `${said}\n${buttons}` });
 }
 
-/** Sends the browser on to an address that no cache stores and no other site learns. */
+/** Sends the browser on to an address that no other site learns. As with every answer of the host, no cache stores it. */
 export function redirectReply(location: string): Reply {
-  return {
-    status: 303,
-    headers: { location, "cache-control": "no-store", "referrer-policy": "no-referrer" },
-    body: null,
-  };
+  return { status: 303, headers: { location, "referrer-policy": "no-referrer" }, body: null };
 }

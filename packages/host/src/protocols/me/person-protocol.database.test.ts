@@ -262,6 +262,24 @@ describe("a question", () => {
     expect([answered.status, await answered.json()]).toMatchObject([200, { escalation: { status: "approved" } }]);
   });
 
+  test("that a person allowed as an operator is not theirs to allow again", async () => {
+    const world = await open({ escalations: { approvals: 2 } });
+    const { ask } = await world.enter("alice");
+    const question = await asked(world, alice);
+    const access = { actor: alice, owner: alice, purposes: ["operate"], admin: true };
+    const { token } = await world.host.stores.credentials.create({ namespaceId: "operators", access });
+    const sent = { ...question, namespaceId: "acme" };
+    const headers = { authorization: `Bearer ${token}` };
+    const first = await world.host.newBrowser().send("/admin/v1/escalations/approve", sent, headers);
+    expect(await first.json()).toMatchObject({ escalation: { status: "pending" } });
+    expect((await ask<{ questions: object[] }>("/me/v1/questions")).body.questions).toEqual([]);
+    expect((await ask("/me/v1/questions/answer", { ...question, answer: "allow" })).status).toBe(409);
+    // She may still deny it.
+    expect(await ask("/me/v1/questions/answer", { ...question, answer: "deny" })).toMatchObject({
+      body: { status: "denied" },
+    });
+  });
+
   test("that a person allowed counts no more once they are revoked", async () => {
     const world = await open({ escalations: { approvals: 2 } });
     const { ask } = await world.enter("alice");

@@ -17,8 +17,8 @@ import {
   SignInRefusedError,
 } from "../../people/index.ts";
 import { callbackPath, linkTo } from "./addresses.ts";
+import { admitUser, NotLetInError } from "./admit-user.ts";
 import { endFormer, providerSessionHash } from "./end-sessions.ts";
-import { letIn, NotLetInError } from "./let-in.ts";
 import { awayPage, lostPage, notLetInPage, unknownHostPage, unprovedPage } from "./refusal-pages.ts";
 import type { SignInServices } from "./sign-in-services.ts";
 
@@ -75,7 +75,7 @@ async function codeOf(
     await endFormer(services, provider, { kind, sub: claims.sub }, requestId);
     throw new NotLetInError(identified.reason);
   }
-  const credential = await letIn(services, provider, identified.identity, requestId);
+  const credential = await admitUser(services, provider, identified.identity, requestId);
   await endFormer(services, provider, { kind, sub: claims.sub, except: credential.id }, requestId);
   const { code } = await sessions.createCode(freshId(), credential, now, {
     browserHash: browserHashOf(cookie),

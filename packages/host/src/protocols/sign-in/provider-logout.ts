@@ -12,7 +12,6 @@ const LogoutSchema = z.object({ logout_token: z.string().min(1).max(16_384) });
 /** OpenID Connect's back-channel logout: the provider says that one of its sessions has ended, or all of a user's. */
 export async function logOutByProvider(services: SignInServices, { request, record }: IncomingRequest): Promise<Reply> {
   const { people, ports, providers } = services;
-  record.headers["cache-control"] = "no-store";
   const text = new TextDecoder().decode(await request.body.bytes());
   const sent = LogoutSchema.safeParse(Object.fromEntries(new URLSearchParams(text)));
   const token = sent.success ? sent.data.logout_token : "";

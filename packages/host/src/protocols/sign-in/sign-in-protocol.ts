@@ -1,6 +1,6 @@
 import { jsonReply, readBody, type Reply } from "turnpike/http";
 import { z } from "zod";
-import { endSession, requireOperator, requireOwnOrigin, setCookie } from "../../access/index.ts";
+import { endSession, requireOperator, setCookie } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 import { endPersonSession, requirePerson } from "../../people/index.ts";
 import { callbackPath } from "./addresses.ts";
@@ -39,7 +39,6 @@ function listProviders({ providers, ports }: SignInServices): Reply {
 
 /** Ends the session whose page asks: an operator's by the console's header, a person's by that of their own page. */
 async function signOut({ ports }: SignInServices, { request, record }: IncomingRequest): Promise<Reply> {
-  requireOwnOrigin(ports, request);
   await readBody(request.body, z.strictObject({}));
   const origin = ports.originOf(request.headers);
   if (request.headers.get("x-turnpike-me") !== null) {

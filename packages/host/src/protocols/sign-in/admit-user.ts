@@ -14,7 +14,7 @@ export class NotLetInError extends Error {
 }
 
 /** Lets a user in, and records it. What they are granted at their first sign-in is in the same transaction, and in the audit log. */
-export async function letIn(
+export async function admitUser(
   { people, ports, isDeleted }: SignInServices,
   provider: IdentityProvider,
   identity: Identity,

@@ -34,7 +34,6 @@ const notCodes = {
   code_challenge: "a parameter of OAuth",
   code_challenge_method: "a parameter of OAuth",
   code_verifier: "a parameter of OAuth",
-  invalid_client: "an error of OAuth",
   invalid_grant: "an error of OAuth",
   invalid_client: "an error of OAuth",
   invalid_client_metadata: "an error of OAuth",

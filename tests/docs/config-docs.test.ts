@@ -44,9 +44,11 @@ test("the guide's table tells the defaults", () => {
   expect([...documentedSettings()]).toEqual(defaults);
 });
 
-for (const { line, text } of readBlocks(guide).filter((block) => block.info === "json")) {
-  test(`the configuration at line ${line} of the guide is a valid one`, () => {
-    const { $schema: _schema, ...settings } = JSON.parse(text) as { $schema?: string };
-    expect(load(text)).toMatchObject(settings);
-  });
+for (const page of [guide, "docs/guide/sign-in.md"]) {
+  for (const { line, text } of readBlocks(page).filter((block) => block.info === "json")) {
+    test(`the configuration at line ${line} of ${page} is a valid one`, () => {
+      const { $schema: _schema, ...settings } = JSON.parse(text) as { $schema?: string };
+      expect(load(text)).toMatchObject(settings);
+    });
+  }
 }

@@ -30,6 +30,7 @@ const commands = [
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list show revoke rotate".split(" ").map((verb) => `credential ${verb}`),
   ..."list revoke restore".split(" ").map((verb) => `person ${verb}`),
+  ..."list show revoke".split(" ").map((verb) => `connection ${verb}`),
   ..."create derive list revoke export suggest apply import diff".split(" ").map((verb) => `grant ${verb}`),
   ..."add list remove check".split(" ").map((verb) => `invariant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),

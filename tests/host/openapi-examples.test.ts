@@ -163,7 +163,15 @@ function kindOf(body: unknown): object {
 }
 
 /** The demo has no MCP server and no webhook. */
-const notInDemo = new Set(["reviewMcpServer", "acceptMcpTools", "retryDelivery", "revokePerson", "restorePerson"]);
+const notInDemo = new Set([
+  "reviewMcpServer",
+  "acceptMcpTools",
+  "retryDelivery",
+  "revokePerson",
+  "restorePerson",
+  "showConnection",
+  "revokeConnection",
+]);
 
 /** Sent only where an MCP server is away; the tests of such servers expect it. */
 const notInDemoHeaders = new Set(["x-tools-unavailable"]);

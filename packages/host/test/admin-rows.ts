@@ -1,3 +1,4 @@
+import { connectedTokens } from "./connections.ts";
 /** Every route of the operators as the wire knows it, with an input that it takes. */
 import type { AdminRouteName } from "../src/admin-contract/admin-routes.ts";
 import { askIn, escalation, officeTime, oona, type Office } from "./office.ts";
@@ -356,6 +357,32 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       const { principal, credentialId } = await signedIn(stores, namespaceId);
       await stores.credentials.revoke(credentialId, "2026-01-01T00:00:00.000Z");
       return { namespaceId, principal };
+    },
+  },
+  listConnections: {
+    method: "GET",
+    path: "/admin/v1/connections",
+    async input({ stores }, namespaceId) {
+      await connectedTokens(stores, await signedIn(stores, namespaceId));
+      return { namespaceId };
+    },
+  },
+  showConnection: {
+    method: "GET",
+    path: "/admin/v1/connections/show",
+    async input({ stores }, namespaceId) {
+      const { connection } = await connectedTokens(stores, await signedIn(stores, namespaceId));
+      return { namespaceId, id: connection.id };
+    },
+  },
+  revokeConnection: {
+    method: "POST",
+    path: "/admin/v1/connections/revoke",
+    status: 200,
+    action: "connection.revoked",
+    async input({ stores }, namespaceId) {
+      const { connection } = await connectedTokens(stores, await signedIn(stores, namespaceId));
+      return { namespaceId, id: connection.id };
     },
   },
   listTenants: {

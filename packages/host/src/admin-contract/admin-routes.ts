@@ -17,6 +17,7 @@ import { trialRoutes } from "./routes/trial-routes.ts";
 import { eventRoutes } from "./routes/event-routes.ts";
 import { searchRoutes } from "./routes/search-routes.ts";
 import { webhookRoutes } from "./routes/webhook-routes.ts";
+import { connectionRoutes } from "./routes/connection-routes.ts";
 import { personRoutes } from "./routes/person-routes.ts";
 import { backupRoutes } from "./routes/backup-routes.ts";
 import { databaseRoutes } from "./routes/database-routes.ts";
@@ -34,6 +35,7 @@ export const adminRoutes = {
   ...mcpRoutes,
   ...sessionRoutes,
   ...personRoutes,
+  ...connectionRoutes,
   ...overviewRoutes,
   ...reachRoutes,
   ...invariantRoutes,

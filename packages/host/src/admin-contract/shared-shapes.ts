@@ -20,6 +20,7 @@ import {
 import { RemainingSchema } from "./routes/credential-routes.ts";
 import { LiveEventSchema } from "./routes/event-routes.ts";
 import { DeliverySchema } from "./routes/webhook-routes.ts";
+import { ConnectionSchema } from "./routes/connection-routes.ts";
 import { PersonSchema } from "./routes/person-routes.ts";
 import { SessionSchema } from "./routes/session-routes.ts";
 
@@ -43,6 +44,7 @@ export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   OperatorRole: OperatorRoleSchema,
   OperatorSession: SessionSchema,
   Person: PersonSchema,
+  Connection: ConnectionSchema,
   Remaining: RemainingSchema,
   TurnWithEvents: TurnWithEventsSchema,
   Violation: ViolationSchema,

@@ -32,6 +32,7 @@ import { addStrictFlags, prepareHints } from "./name-hints.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { addOverviewCommands } from "./overview-commands.ts";
 import { addInvariantCommands } from "./invariant-commands.ts";
+import { addConnectionCommands } from "./connection-commands.ts";
 import { addPersonCommands } from "./person-commands.ts";
 import { addReachCommands } from "./reach-commands.ts";
 import { addRestoreCommand } from "./restore-command.ts";
@@ -59,6 +60,7 @@ export { startedAs } from "./started-as.ts";
 const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addCredentialCommands,
   addPersonCommands,
+  addConnectionCommands,
   addGrantCommands,
   addNamespaceCommands,
   addToolsCommands,

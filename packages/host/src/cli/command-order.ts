@@ -9,6 +9,7 @@ const order = [
   "logout",
   "credential",
   "person",
+  "connection",
   "grant",
   "invariant",
   "namespace",

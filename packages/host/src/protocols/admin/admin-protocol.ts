@@ -27,6 +27,7 @@ import { nameOperations } from "./name-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
 import { inputWithin, requireRole } from "./operator-access.ts";
 import { overviewOperations } from "./overview-operations.ts";
+import { connectionOperations } from "./connection-operations.ts";
 import { personOperations } from "./person-operations.ts";
 import { createSessionRoute, sessionOperations } from "./session-operations.ts";
 import { searchOperations } from "./search-operations.ts";
@@ -70,6 +71,7 @@ export function adminProtocol(
     ...trialOperations(services),
     ...webhookOperations(services),
     ...personOperations(services),
+    ...connectionOperations(services),
     ...databaseOperations(services),
   };
   const streams: AdminStreams = eventStreams(services);

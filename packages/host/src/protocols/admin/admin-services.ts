@@ -42,7 +42,7 @@ export interface AdminStores {
   invariants: InvariantStore;
   principals: PrincipalStore;
   people: Pick<PersonStore, "find" | "list" | "restore">;
-  connections: Pick<ConnectionStore, "endAll">;
+  connections: Pick<ConnectionStore, "list" | "find" | "end" | "endAll">;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
   losses: LossStore;

@@ -25,6 +25,9 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listPeople: { query: { namespaceId } },
   revokePerson: { body: { namespaceId, principal: alice } },
   restorePerson: { body: { namespaceId, principal: alice } },
+  listConnections: { query: { namespaceId } },
+  showConnection: { query: { namespaceId, id: "0a1b2c3d4e5f6071" } },
+  revokeConnection: { body: { namespaceId, id: "0a1b2c3d4e5f6071" } },
   revokeCredential: { body: { id: credentialId, andEverything: true } },
   createGrant: {
     body: {

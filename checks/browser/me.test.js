@@ -39,6 +39,31 @@ test("the whole story is played on the page of a person: Alice signs in, and all
   await close();
 });
 
+test("a person denies what an agent asks, reads that it was, and ends the session of another browser", async () => {
+  const turn = await startTurn(demo, { read: "private/letters.md" });
+  await waitForQuestion(demo, turn);
+  const [phone, { page, problems, close }] = [await signIn("Alice", { width: 360 }), await signIn("Alice")];
+  const asked = page.getByRole("article", { name: "agent:assistant asks" });
+  await asked.getByText("files/private/letters.md").first().waitFor();
+  await asked.getByRole("button", { name: "Deny" }).click();
+  await page.getByText("Nothing waits for your answer.").waitFor();
+  await page.reload();
+  await page.getByRole("listitem").filter({ hasText: "escalation.deny" }).first().waitFor();
+  const others = page.getByRole("article", { name: "Another browser" });
+  const before = await others.count();
+  // Sessions of other tests are there as well.
+  for (let count = before; count > 0; count -= 1) {
+    await others.first().getByRole("button", { name: "End" }).click();
+    await expect.poll(() => others.count()).toBe(count - 1);
+  }
+  expect(before).toBeGreaterThan(0);
+  await phone.page.reload();
+  await phone.page.getByRole("link", { name: "Continue with Demo" }).waitFor();
+  await page.getByRole("article", { name: "This browser" }).waitFor();
+  expect(problems).toEqual([]);
+  await Promise.all([close(), phone.close()]);
+});
+
 test("a person sees nothing of another's, and the console takes no session of a person", async () => {
   await waitForQuestion(demo, await startTurn(demo, { read: "private/bills.md" }));
   const { page, problems, close } = await signIn("Bob");

@@ -74,12 +74,15 @@ describe("an act that begins", () => {
     const guarded = grantOf("guarded", {
       capabilities: [{ ...capability("files", ["notes"], "read"), approval: "each" }],
     });
-    const { begin } = actWorldOf({ kernel: { acts: memoryActs(), permits: memoryPermits(), grants: [guarded] } });
-    expect(await begin()).toMatchObject({
+    const { begin, get } = actWorldOf({ kernel: { acts: memoryActs(), permits: memoryPermits(), grants: [guarded] } });
+    const waiting = await begin();
+    expect(waiting).toMatchObject({
       status: 202,
       headers: jsonHeaders,
       body: { status: "waiting", id: "act-1", escalationId: "escalation-1" },
     });
+    expect(await get("act-1?traceId=trace-1")).toStrictEqual({ ...waiting, status: 200 });
+    expect(await get("act-1?executionId=trace-1")).toMatchObject({ status: 404 });
   });
 
   for (const { name, outcome, state } of [

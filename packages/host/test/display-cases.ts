@@ -404,6 +404,9 @@ export const consideredCases: readonly ConsideredCase[] = [
     shown: "It has been used as often as it may be: 2 uses.",
   },
   { failed: "usage_store_unavailable", shown: "Its uses could not be counted." },
+  { failed: "budget_exhausted", shown: "Less is left of its budget than the act costs." },
+  { failed: "budget_unit", shown: "Its budgets are of other units than the act." },
+  { failed: "amount_required", shown: "It has a budget, and the act does not say what it costs." },
   { failed: "budget_store_unavailable", shown: "What was spent of its budget could not be counted." },
   {
     failed: "approval_required",

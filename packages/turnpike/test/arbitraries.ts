@@ -14,6 +14,8 @@ import type {
   AuthorityRequest,
   AuthorizationDecision,
   AuthorizationRequest,
+  AuthorizeRequest,
+  Budget,
   Capability,
   Constraints,
   DiscoveryContext,
@@ -153,6 +155,18 @@ const validityWindow = fc
     ...(hasStart && { notBefore: writtenAt(one < other ? one : other, startOffset) }),
     ...(hasEnd && { expiresAt: writtenAt(one < other ? other : one, endOffset) }),
   }));
+export const amount: fc.Arbitrary<Amount> = shape({
+  unit: fc.constantFrom("EUR", "tokens", "a.b-c_1"),
+  amount: fc.oneof(fc.nat().map(String), fc.constantFrom("0.5", "123456789012.000001", 0.1, 7)),
+});
+export const amounts: fc.Arbitrary<Amount[]> = fc.array(amount, { maxLength: 3 });
+const amountText = fc.oneof(fc.nat().map(String), fc.constantFrom("0.5", "123456789012.000001"));
+const unit = fc.constantFrom("EUR", "tokens", "gpt-4.1");
+export const budget: fc.Arbitrary<Budget> = shape(
+  { unit, limit: amountText },
+  { per: fc.constantFrom("hour", "day", "week", "month", "total"), each: amountText },
+);
+
 export const constraints: fc.Arbitrary<Constraints> = fc
   .tuple(
     validityWindow,
@@ -162,6 +176,7 @@ export const constraints: fc.Arbitrary<Constraints> = fc
         purposes: fc.array(purpose, { minLength: 1, maxLength: 64 }),
         maxUses: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
         delegationDepth: fc.nat(16),
+        budgets: fc.array(budget, { minLength: 1, maxLength: 4 }),
       },
     ),
   )
@@ -220,6 +235,10 @@ export const discoveryContext: fc.Arbitrary<DiscoveryContext> = shape(contextWit
 });
 
 export const authorizationRequest: fc.Arbitrary<AuthorizationRequest> = shape({ action, resource: resourceRef });
+export const authorizeRequest: fc.Arbitrary<AuthorizeRequest> = shape(
+  { action, resource: resourceRef },
+  { spends: amounts },
+);
 export const authorizationDecision: fc.Arbitrary<AuthorizationDecision> = shape(
   { allowed: fc.boolean(), reasonCode: identifier },
   { matchedGrantId: identifier, metadata: jsonObject, requiredAuthority: authorityRequest },
@@ -353,11 +372,6 @@ export const messageEnvelope: fc.Arbitrary<MessageEnvelope> = shape(
   },
   { replyTo: identifier, provenance },
 );
-export const amount: fc.Arbitrary<Amount> = shape({
-  unit: fc.constantFrom("EUR", "tokens", "a.b-c_1"),
-  amount: fc.oneof(fc.nat().map(String), fc.constantFrom("0.5", "123456789012.000001", 0.1, 7)),
-});
-const amounts = fc.array(amount, { maxLength: 3 });
 const actNeeds = fc.array(authorizationRequest, { minLength: 1, maxLength: 4 });
 const rulePath = fc
   .tuple(fc.array(fc.constantFrom("to", "$to", "$event.participants"), { minLength: 1, maxLength: 4 }), fc.boolean())

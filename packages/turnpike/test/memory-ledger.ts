@@ -1,18 +1,29 @@
-/** A ledger over uses and permits in memory: one decision after the other, all that a choice needs or nothing of it. */
+/** A ledger over uses, budgets and permits in memory: one decision after the other, all that a choice needs or nothing of it. */
 import type { AuditEvent } from "../src/contracts/index.ts";
-import type { DecisionChoice, DecisionLedger, PermitStore, UsageStore } from "../src/kernel/index.ts";
+import type { BudgetStore, DecisionChoice, DecisionLedger, PermitStore, UsageStore } from "../src/kernel/index.ts";
 
 export function atomicLedger(
   usage: UsageStore,
   permits?: PermitStore,
+  budgets?: BudgetStore,
 ): DecisionLedger & { events: AuditEvent[]; asked: (readonly DecisionChoice[])[] } {
   const events: AuditEvent[] = [];
   const asked: (readonly DecisionChoice[])[] = [];
-  const isLeft = async ({ uses = [], left = [], permit }: DecisionChoice): Promise<boolean> => {
+  const isLeft = async ({
+    uses = [],
+    left = [],
+    permit,
+    reservations = [],
+    event,
+  }: DecisionChoice): Promise<boolean> => {
     for (const { namespaceId, grantId, maxUses } of [...uses, ...left]) {
       if ((await usage.used(namespaceId, grantId)) >= maxUses) return false;
     }
-    return permit === undefined || (await permits?.use(permit.namespaceId, permit.id)) === true;
+    const isReserved = reservations.length === 0 || (await budgets?.reserve(event.id, reservations, event.at)) === true;
+    if (!isReserved) return false;
+    if (permit === undefined || (await permits?.use(permit.namespaceId, permit.id)) === true) return true;
+    await budgets?.settle(event.namespaceId, event.id, new Map(reservations.map(({ unit }) => [unit, 0n])));
+    return false;
   };
   let last: Promise<unknown> = Promise.resolve();
   const decideNow = async (choices: readonly DecisionChoice[]): Promise<number> => {

@@ -5,7 +5,7 @@ import {
   type ActRequest,
   type ActState,
   type AuthorizationDecision,
-  type AuthorizationRequest,
+  type AuthorizeRequest,
   type Health,
   type MessageEnvelope,
   type MessageResult,
@@ -45,7 +45,7 @@ export type ActScope = { executionId: string; traceId?: undefined } | { traceId:
 /** The service over HTTP: one method a route. Throws `ServiceClientError` when there is no result. */
 export interface ServiceClient {
   health(options?: ClientCallOptions): Promise<Health>;
-  authorize(request: AuthorizationRequest, options?: ClientCallOptions): Promise<AuthorizationDecision>;
+  authorize(request: AuthorizeRequest, options?: ClientCallOptions): Promise<AuthorizationDecision>;
   reach(options?: ClientCallOptions): Promise<ReachResult>;
   listTools(options?: ClientCallOptions): Promise<ToolDescriptor[]>;
   listToolNamespaces(options?: ClientCallOptions): Promise<NamespaceCatalog>;

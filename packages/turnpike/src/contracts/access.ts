@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedArray, strictObject } from "../internal/index.ts";
+import { AmountsSchema } from "./amount.ts";
 import { AuthorityRequestSchema } from "./grant.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
@@ -41,6 +42,15 @@ export const AuthorizationRequestSchema = strictObject({ action: ActionSchema, r
 
 /** One act on one resource. */
 export type AuthorizationRequest = z.infer<typeof AuthorizationRequestSchema>;
+
+export const AuthorizeRequestSchema = strictObject({
+  ...AuthorizationRequestSchema.shape,
+  /** What the act would cost. A grant with budgets covers no act that does not say so. */
+  spends: AmountsSchema.optional(),
+});
+
+/** A question whether one act on one resource would be allowed. */
+export type AuthorizeRequest = z.infer<typeof AuthorizeRequestSchema>;
 
 export const AuthorizationDecisionSchema = strictObject({
   allowed: z.boolean(),

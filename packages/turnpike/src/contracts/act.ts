@@ -17,7 +17,12 @@ const content = {
 };
 
 export const ActSchema = z.discriminatedUnion("kind", [
-  strictObject({ kind: z.literal("tool"), tool: IdentifierSchema, arguments: JsonObjectSchema }),
+  strictObject({
+    kind: z.literal("tool"),
+    tool: IdentifierSchema,
+    arguments: JsonObjectSchema,
+    spends: AmountsSchema.optional(),
+  }),
   strictObject({
     kind: z.literal("resource"),
     action: ActionSchema,

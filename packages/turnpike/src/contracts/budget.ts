@@ -2,7 +2,7 @@ import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
 import { AmountTextSchema, UnitSchema } from "./amount.ts";
 
-export const BudgetPeriodSchema = z.enum(["hour", "day", "week", "month", "total"]);
+const BudgetPeriodSchema = z.enum(["hour", "day", "week", "month", "total"]);
 
 /** The windows of a budget, by the calendar of UTC; weeks begin on Monday. `total` is one window that does not end. */
 export type BudgetPeriod = z.infer<typeof BudgetPeriodSchema>;

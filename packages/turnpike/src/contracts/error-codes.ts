@@ -85,6 +85,21 @@ export const errorCodes = {
   invalid_context: { families: decision, meaning: "The access context does not fit the contract.", retry: false },
   no_matching_grant: { families: decision, meaning: "No grant covers the act.", retry: false },
   grant_exhausted: { families: decision, meaning: "Every grant that covers the act has been used up.", retry: false },
+  budget_exhausted: {
+    families: decision,
+    meaning: "The act asks for more than a budget of the grant has left, or lets one act spend.",
+    retry: false,
+  },
+  budget_unit: {
+    families: decision,
+    meaning: "The act names no amount in a unit for which the grant has a budget.",
+    retry: false,
+  },
+  amount_required: {
+    families: decision,
+    meaning: "The grant has a budget, and the act does not say what it costs.",
+    retry: false,
+  },
   host_policy_denied: { families: decision, meaning: "The host's policy refused what a grant allows.", retry: false },
   approval_required: {
     families: decision,
@@ -442,6 +457,9 @@ const beforeAnyEffect: ReadonlySet<string> = new Set<ErrorCode>([
   "invalid_context",
   "no_matching_grant",
   "grant_exhausted",
+  "budget_exhausted",
+  "budget_unit",
+  "amount_required",
   "host_policy_denied",
   "approval_required",
   "approval_denied",

@@ -14,11 +14,13 @@ export {
   AccessContextSchema,
   AuthorizationDecisionSchema,
   AuthorizationRequestSchema,
+  AuthorizeRequestSchema,
   DiscoveryContextSchema,
   RequestPartySchema,
   type AccessContext,
   type AuthorizationDecision,
   type AuthorizationRequest,
+  type AuthorizeRequest,
   type DiscoveryContext,
   type RequestParty,
 } from "./access.ts";
@@ -33,7 +35,7 @@ export {
   type ActRequest,
   type ActState,
 } from "./act-request.ts";
-export { AmountSchema, type Amount } from "./amount.ts";
+export { AmountSchema, AmountsSchema, type Amount } from "./amount.ts";
 export {
   ArgumentRuleError,
   ArgumentRuleSchema,

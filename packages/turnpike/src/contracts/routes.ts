@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
-import { AuthorizationDecisionSchema, AuthorizationRequestSchema } from "./access.ts";
+import { AuthorizationDecisionSchema, AuthorizeRequestSchema } from "./access.ts";
 import { ActOutcomeSchema, ActRequestSchema, ActStateSchema } from "./act-request.ts";
 import { MessageEnvelopeSchema, MessageResultSchema } from "./message.ts";
 import { NamespaceCatalogSchema, NamespaceUpdateSchema } from "./namespace.ts";
@@ -32,7 +32,7 @@ export const routes = {
   authorize: {
     method: "POST",
     path: "/v1/authorize",
-    request: AuthorizationRequestSchema,
+    request: AuthorizeRequestSchema,
     response: AuthorizationDecisionSchema,
     authority: "required",
   },

@@ -80,10 +80,13 @@ const schemaTexts: Readonly<Record<string, string>> = {
   Action: 'What is done to a resource. In a capability, `"*"` covers every action.',
   AgentRef: "An agent, the one kind of principal that runs turns.",
   Amount: "How much of something an act costs. Exact: a text, or a number whose shortest text is one.",
+  Amounts: "What an act costs. Amounts of one unit are added.",
   AuthorityRequest:
     "Something to approve: it asks for authority and is none. The same ask has the same id at any time.",
   AuthorizationDecision: "The answer to an authorization request. A denial may restate what authority is needed.",
   AuthorizationRequest: "One act on one resource.",
+  AuthorizeRequest:
+    "A question whether one act on one resource would be allowed. A grant with budgets covers no act that does not say what it spends.",
   Budget:
     "How much of a unit may be spent under a grant in one window. Windows are those of the UTC calendar; weeks begin on Monday.",
   Capability: "What may be done where.",

@@ -31,7 +31,7 @@ test("the document has every route with its body and its statuses", () => {
   expect(rowsOf(document)).toEqual([
     "get /health: health, nothing -> 200 405",
     "head /health: healthHead, nothing -> 200 405",
-    "post /v1/authorize: authorize, AuthorizationRequest -> 200 400 403 405 499 500",
+    "post /v1/authorize: authorize, AuthorizeRequest -> 200 400 403 405 499 500",
     "get /v1/reach: reach, nothing -> 200 403 405 499 500",
     "get /v1/tools: listTools, nothing -> 200 403 405 499 500 503",
     "get /v1/tools/namespaces: listToolNamespaces, nothing -> 200 403 405 499 500 503",

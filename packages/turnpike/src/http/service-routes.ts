@@ -1,6 +1,6 @@
 import {
   routes,
-  type AuthorizationRequest,
+  type AuthorizeRequest,
   type Health,
   type MessageEnvelope,
   type NamespaceUpdate,
@@ -56,7 +56,7 @@ function answers(
   return {
     health: () => Promise.resolve(jsonReply(health)),
     authorize: async ({ context, body, options }) =>
-      jsonReply(await api.authorize(context, body as AuthorizationRequest, options)),
+      jsonReply(await api.authorize(context, body as AuthorizeRequest, options)),
     reach: async ({ context, options }) => jsonReply(await api.reach(context, options)),
     listTools: async ({ context, options }) => catalogReply(await api.listTools(context, options)),
     listToolNamespaces: async ({ context, options }) => jsonReply(await api.listToolNamespaces(context, options)),

@@ -2,7 +2,7 @@ import type { AuthorizationRequest, JsonObject, ReasonCode } from "../contracts/
 import type { CompiledGrant } from "./active.ts";
 import { ActApproval } from "./approval.ts";
 import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
-import { factsOf, useOf, type DecisionSubject } from "./authorize.ts";
+import { factsOf, useOf, withWhatIsLeft, type DecisionSubject } from "./authorize.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Ports } from "./call-port.ts";
 import { instantOf } from "./candidates.ts";
@@ -10,16 +10,19 @@ import { choose, deny, type Decision } from "./decide.ts";
 import { required, type Approver } from "./permits.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 import {
+  drawsOf,
   grantsOf,
   permitOf,
   plansFor,
+  usesOf,
   type Plan,
   type Plans,
   type Refused,
   type Requirement,
   type Waiting,
 } from "./requirement-plans.ts";
-import { consume, peek, type Spend } from "./spend.ts";
+import { checkUse, peek, takePermit, takeUse, type Spend } from "./spend.ts";
+import { release, reservationsOf, reserve, reservedUnder, withRelease, type Reserved } from "./spending.ts";
 
 /** The requirements of one act, which has more than one. All are different and within the ceiling of its tool. */
 export type Requirements = readonly [AuthorizationRequest, ...AuthorizationRequest[]];
@@ -37,7 +40,7 @@ const noApprover: Approver = { approve: () => Promise.resolve(required) };
 
 /** A decision about an act that needs several things: what it takes, or why it is denied. */
 export type Decided =
-  | { kind: "allow"; plan: Plan }
+  | { kind: "allow"; plan: Plan; reserved?: Reserved | undefined }
   | {
       kind: "deny";
       decision: Decision & { kind: "deny" };
@@ -48,7 +51,9 @@ export type Decided =
 /** Decides for an execution with several requirements, as `decideEvery` does. */
 export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decision> {
   const decided = await decideEvery(ports, act, call);
-  return decided.kind === "allow" ? decisionOf(decided.plan, act.view) : decided.decision;
+  if (decided.kind === "deny") return decided.decision;
+  const { plan, reserved } = decided;
+  return { ...decisionOf(plan, act.view), ...(reserved && { reserved }) };
 }
 
 /**
@@ -59,14 +64,16 @@ export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call
 export async function decideEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decided> {
   const { plans, approval } = await planEvery(ports, act, call);
   const facts = (outcome: Plan | Refused): AuditFacts => factsAbout(act, outcome, approval);
-  const outcome =
+  const taken =
     ports.ledger === undefined
       ? await takeAndRecord(ports, act, plans, facts, call)
       : await takeInLedger(ports, ports.ledger, { act, plans, facts, approval }, call);
-  if (outcome === undefined) return { kind: "deny", decision: deny("audit_unavailable") };
-  if (outcome.kind === "allow") return { kind: "allow", plan: outcome };
+  if (taken === undefined) return { kind: "deny", decision: deny("audit_unavailable") };
+  const { outcome, reserved } = taken;
+  if (outcome.kind === "allow") return { kind: "allow", plan: outcome, reserved };
   const { decision, request } = outcome;
-  if (decision.lacks === undefined) return { kind: "deny", decision };
+  if (decision.lacks === undefined)
+    return { kind: "deny", decision: await withWhatIsLeft(ports, decision, act.context, call.signal) };
   const answer = await approval.ask(decision, request);
   const details = answer.kind === "deny" && answer.details?.["escalationId"] !== undefined ? answer.details : undefined;
   return { kind: "deny", decision: answer as Decision & { kind: "deny" }, ...(details && { asked: details }) };
@@ -120,25 +127,36 @@ async function planEvery(
   act: ActOfSeveral,
   call: Call,
 ): Promise<{ plans: Plans; approval: ActApproval; requirements: readonly Requirement[] }> {
-  const { context, requests, view } = act;
+  const { context, requests, view, spends } = act;
   const { signal } = call;
   signal.throwIfAborted();
   const [instant, check] = [instantOf(context), checkOnce()];
   const requirements: Requirement[] = [];
   for (const request of requests) {
-    const choices = await choose({ ports, view, context, request, instant, approver: noApprover, signal, check });
+    const choices = await choose({
+      ports,
+      view,
+      context,
+      request,
+      instant,
+      approver: noApprover,
+      signal,
+      check,
+      spends,
+    });
     requirements.push({ request, choices });
   }
   const approval = new ActApproval(ports, { ...act, request: requests[0] }, call);
   return { plans: await plansFor(requirements, approval), approval, requirements };
 }
 
-/** Reads the uses of each grant once. */
+/** Reads once what is left of each grant. */
 function checkOnce(): Spend["check"] {
   const seen = new Map<string, ReturnType<Spend["check"]>>();
-  return (ports, grant, signal) => {
-    const known = seen.get(grant.grant.id) ?? peek.check(ports, grant, signal);
-    seen.set(grant.grant.id, known);
+  return (ports, cost, signal) => {
+    const { id } = cost.grant.grant;
+    const known = seen.get(id) ?? peek.check(ports, cost, signal);
+    seen.set(id, known);
     return known;
   };
 }
@@ -162,24 +180,33 @@ async function takeInLedger(
   ledger: DecisionLedger,
   { act, plans: { plans, waiting, end }, facts, approval }: ToTake,
   call: Call,
-): Promise<Plan | Refused | undefined> {
+): Promise<Taken | undefined> {
   const { context } = act;
   const outcomes: (Plan | Waiting | Refused)[] = [...plans, ...waiting, end];
   const choices = outcomes.map((outcome): DecisionChoice => {
-    const needs = outcome.kind === "allow" ? [...outcome.needs.values()] : [];
-    const uses = needs.filter((need) => need.permit === undefined).map(({ grant }) => useOf(grant));
-    const permit = needs.find((need) => need.permit !== undefined)?.permit;
+    const event = auditEvent(context, facts(outcome));
+    if (outcome.kind === "deny")
+      return { event, ...waitsFor(outcome, approval), ...("left" in outcome && { left: outcome.left.map(useOf) }) };
+    const [uses, draws, permit] = [usesOf(outcome).map(useOf), drawsOf(outcome), permitOf(outcome)?.permit];
     return {
-      event: auditEvent(context, facts(outcome)),
+      event,
       ...(uses.length > 0 && { uses }),
+      ...(draws && { reservations: reservationsOf(draws) }),
       ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
-      ...(outcome.kind === "allow" && { grants: grantsOf(outcome) }),
-      ...(outcome.kind === "deny" && waitsFor(outcome, approval)),
-      ...("left" in outcome && { left: outcome.left.map(useOf) }),
+      grants: grantsOf(outcome),
     };
   });
   const place = await recordChoice(ports, ledger, choices, call);
-  return place === undefined ? undefined : outcomes[place];
+  const [outcome, choice] = place === undefined ? [] : [outcomes[place], choices[place]];
+  if (outcome === undefined || choice === undefined) return undefined;
+  const draws = outcome.kind === "allow" ? drawsOf(outcome) : undefined;
+  return { outcome, ...(draws && { reserved: reservedUnder(choice.event.id, draws) }) };
+}
+
+/** What became of the plans, and what is reserved for the one that was taken. */
+interface Taken {
+  outcome: Plan | Refused;
+  reserved?: Reserved;
 }
 
 async function takeAndRecord(
@@ -188,47 +215,70 @@ async function takeAndRecord(
   plans: Plans,
   facts: (outcome: Plan | Refused) => AuditFacts,
   call: Call,
-): Promise<Plan | Refused | undefined> {
-  const taken = await takeOneByOne(ports, plans, call.signal);
-  const outcome: Plan | Refused =
-    typeof taken === "string" ? { kind: "deny", request: requests[0], decision: deny(taken) } : taken;
-  return (await record(ports, context, () => facts(outcome), call.signal, call)) ? outcome : undefined;
+): Promise<Taken | undefined> {
+  const found = await takeOneByOne(ports, context, plans, call.signal);
+  const taken: Taken =
+    typeof found === "string" ? { outcome: { kind: "deny", request: requests[0], decision: deny(found) } } : found;
+  const { outcome, reserved } = taken;
+  return withRelease(ports, reserved, async () => {
+    const isRecorded = await record(ports, context, () => facts(outcome), call.signal, call);
+    return isRecorded ? taken : undefined;
+  });
 }
 
-/** Takes the uses of the first plan that still has all of them, none of them twice. Returns a reason when a store does not answer. */
+/** Takes the first plan of which everything is left, no use of it twice. Returns a reason when a store does not answer. */
 async function takeOneByOne(
   ports: Ports,
+  context: ActOfSeveral["context"],
   { plans, waiting, end }: Plans,
   signal: AbortSignal,
-): Promise<Plan | Refused | Exclude<ReasonCode, "allowed">> {
+): Promise<Taken | Exclude<ReasonCode, "allowed">> {
   const taken = new Set<string>();
   const gone = new Set<string>();
   for (const plan of plans) {
-    for (const [name, { grant, permit }] of plan.needs) {
-      if (taken.has(name)) continue;
-      if ([...plan.needs.keys()].some((one) => gone.has(one))) break;
-      const refusal =
-        permit === undefined
-          ? await consume.use(ports, grant, signal)
-          : await consume.permit(ports, grant, permit, signal);
-      if (refusal === undefined) taken.add(name);
-      else if (refusal === "grant_exhausted" || refusal === "approval_required") gone.add(name);
-      else return refusal;
+    const draws = drawsOf(plan);
+    const reserved = draws && (await reserve(ports, draws, context));
+    if (draws !== undefined && reserved === undefined) return "budget_store_unavailable";
+    if (reserved === false) continue;
+    const result = await withRelease(ports, reserved, () => takeOthers(ports, plan, { taken, gone }, signal));
+    if (typeof result === "string") {
+      if (reserved !== undefined) await release(ports, reserved);
+      return result;
     }
-    if ([...plan.needs.keys()].every((name) => taken.has(name))) return plan;
+    if (result !== undefined) return { outcome: result, ...(reserved && { reserved }) };
   }
   for (const one of waiting) {
     const refusal = await firstSpent(ports, one, signal);
-    if (refusal === undefined) return one;
+    if (refusal === undefined) return { outcome: one };
     if (refusal !== "grant_exhausted") return refusal;
   }
-  return end;
+  return { outcome: end };
+}
+
+/** Takes the permit and the uses of a plan. Undefined when one of them is gone. */
+async function takeOthers(
+  ports: Ports,
+  plan: Plan,
+  { taken, gone }: { taken: Set<string>; gone: Set<string> },
+  signal: AbortSignal,
+): Promise<Plan | Exclude<ReasonCode, "allowed"> | undefined> {
+  const others = [...plan.needs].filter(([, { draws }]) => draws === undefined);
+  for (const [name, { grant, permit }] of others) {
+    if (taken.has(name)) continue;
+    if (others.some(([one]) => gone.has(one))) return undefined;
+    const refusal =
+      permit === undefined ? await takeUse(ports, grant, signal) : await takePermit(ports, grant, permit, signal);
+    if (refusal === undefined) taken.add(name);
+    else if (refusal === "grant_exhausted" || refusal === "approval_required") gone.add(name);
+    else return refusal;
+  }
+  return others.every(([name]) => taken.has(name)) ? plan : undefined;
 }
 
 /** Why a person is not asked: a use that the act would need is gone. */
-async function firstSpent(ports: Ports, { left }: Waiting, signal: AbortSignal): ReturnType<Spend["check"]> {
+async function firstSpent(ports: Ports, { left }: Waiting, signal: AbortSignal): ReturnType<typeof checkUse> {
   for (const grant of left) {
-    const refusal = await consume.check(ports, grant, signal);
+    const refusal = await checkUse(ports, grant, signal);
     if (refusal !== undefined) return refusal;
   }
   return undefined;

@@ -1,9 +1,11 @@
 import {
   AuthorizationRequestSchema,
+  AuthorizeRequestSchema,
   samePrincipal,
   type AccessContext,
   type AuthorizationDecision,
   type AuthorizationRequest,
+  type AuthorizeRequest,
   type DiscoveryContext,
   type ResourceRef,
 } from "../contracts/index.ts";
@@ -21,6 +23,7 @@ import type { Approver } from "./permits.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger, GrantUse } from "./ports.ts";
 import { requiredAuthority } from "./required-authority.ts";
 import { consume, peek, type Spend } from "./spend.ts";
+import { fitOf, reservationsOf, reservedUnder, withRelease, type Spends } from "./spending.ts";
 
 /** The grants that count; undefined when they cannot be established. */
 type View = AuthorityView | undefined;
@@ -41,27 +44,29 @@ export interface DecisionSubject extends ActToDecide {
   request: AuthorizationRequest | undefined;
   view: View;
   facts?: DecisionFacts;
+  /** What the act costs. */
+  spends?: Spends | undefined;
 }
 
 /** The operation `authorize`: decides without consuming, and says what would have to be granted. */
 export async function authorize(
   gate: Gate,
   context: AccessContext,
-  request: AuthorizationRequest,
+  asked: AuthorizeRequest,
   signal: AbortSignal,
 ): Promise<AuthorizationDecision> {
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return { allowed: false, reasonCode: "invalid_context" };
-  const accepted = acceptRequest(trusted, request);
+  const { accepted, spends } = acceptAsked(trusted, asked);
   const loading = accepted && gate.view(trusted, signal);
   const view = loading instanceof Promise ? await loading : loading;
-  const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view }, peek, { signal });
+  const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view, spends }, peek, { signal });
   const decision = deciding instanceof Promise ? await deciding : deciding;
   if (decision.kind === "allow") {
     return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
   }
-  const { reason, metadata } = decision;
+  const { reason, details, metadata = details } = decision;
   const isMissing = reason === "no_matching_grant" || reason === "approval_required";
   const required = isMissing && accepted ? requiredAuthority(trusted, accepted) : undefined;
   return {
@@ -70,6 +75,19 @@ export async function authorize(
     ...(metadata && { metadata }),
     ...(required && { requiredAuthority: required }),
   };
+}
+
+/** The request without what it says of its cost. */
+export function acceptAsked(
+  context: AccessContext,
+  asked: AuthorizeRequest,
+): { accepted: AuthorizationRequest | undefined; spends?: Spends } {
+  const read = accept(AuthorizeRequestSchema, asked);
+  if (!read.ok || !namesContextOwner(read.value.resource, context)) return { accepted: undefined };
+  const { spends } = read.value;
+  if (spends === undefined) return { accepted: read.value };
+  const { action, resource } = read.value;
+  return { accepted: Object.freeze({ action, resource }), spends: () => spends };
 }
 
 /**
@@ -84,7 +102,9 @@ export function authorizeEffect(
   const approval = new ActApproval(ports, subject, call);
   if (ports.ledger !== undefined) return decideInLedger(ports, ports.ledger, subject, approval, call);
   const decided = decideAndRecord(ports, subject, consume, call, approval);
-  return decided instanceof Promise ? decided.then((decision) => askIfLacking(decision, approval)) : decided;
+  return decided instanceof Promise
+    ? decided.then((decision) => answerTo(ports, decision, subject, approval, call.signal))
+    : decided;
 }
 
 /** Hands every possible decision to the ledger, which takes the use and stores the event in one step. */
@@ -98,24 +118,51 @@ async function decideInLedger(
   call.signal.throwIfAborted();
   const choices = await chooseOn(ports, subject, approval, call.signal);
   const { namespaceId } = subject.context;
-  const place = await recordChoice(
-    ports,
-    ledger,
-    choices.map(({ decision, use, left, permit }) => {
-      const choice: DecisionChoice = { event: auditEvent(subject.context, factsOf(subject, decision, approval)) };
-      if (use !== undefined) choice.uses = [useOf(use)];
-      if (left !== undefined) choice.left = [useOf(left)];
-      if (permit !== undefined) choice.permit = { namespaceId, id: permit.id };
-      return choice;
-    }),
-    call,
-  );
-  const { decision } = (place === undefined ? undefined : choices[place]) ?? { decision: deny("audit_unavailable") };
-  return askIfLacking(decision, approval);
+  const offered = choices.map(({ decision, use, left, draws, permit }) => {
+    const choice: DecisionChoice = { event: auditEvent(subject.context, factsOf(subject, decision, approval)) };
+    if (use !== undefined) choice.uses = [useOf(use)];
+    if (left !== undefined) choice.left = [useOf(left)];
+    if (draws !== undefined) choice.reservations = reservationsOf(draws);
+    if (permit !== undefined) choice.permit = { namespaceId, id: permit.id };
+    return choice;
+  });
+  const place = await recordChoice(ports, ledger, offered, call);
+  const chosen = place === undefined ? undefined : choices[place];
+  if (place === undefined || chosen === undefined) return deny("audit_unavailable");
+  const { decision, draws } = chosen;
+  if (decision.kind === "allow" && draws !== undefined) {
+    const { event } = offered[place] as DecisionChoice;
+    return { ...decision, reserved: reservedUnder(event.id, draws) };
+  }
+  return answerTo(ports, decision, subject, approval, call.signal);
 }
 
-function askIfLacking(decision: Decision, approval: ActApproval): Decision | Promise<Decision> {
-  return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
+/** A denial as its caller is told it: with the escalation that asks for a missing approval, or with what is left of a budget. */
+function answerTo(
+  ports: Ports,
+  decision: Decision,
+  { context }: Pick<DecisionSubject, "context">,
+  approval: ActApproval,
+  signal: AbortSignal,
+): Decision | Promise<Decision> {
+  if (decision.kind === "allow") return decision;
+  return decision.lacks === undefined ? withWhatIsLeft(ports, decision, context, signal) : approval.ask(decision);
+}
+
+/** Adds what is left of the budget for which an act was denied, if that is not said yet. */
+export async function withWhatIsLeft<Denial extends Decision & { kind: "deny" }>(
+  ports: Ports,
+  decision: Denial,
+  context: AccessContext,
+  signal: AbortSignal,
+): Promise<Denial> {
+  if (decision.reason !== "budget_exhausted" || decision.details !== undefined) return decision;
+  for (const [{ grant }, { refusal, draws }] of decision.findings) {
+    if (refusal !== "budget_exhausted" || draws === undefined) continue;
+    const fit = await fitOf(ports, grant.id, draws, context, signal);
+    return fit === undefined ? decision : { ...decision, details: fit.details };
+  }
+  return decision;
 }
 
 export function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): GrantUse {
@@ -124,13 +171,13 @@ export function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: Comp
 
 function chooseOn(
   ports: Ports,
-  { context, request, view }: DecisionSubject,
+  { context, request, view, spends }: DecisionSubject,
   approver: ActApproval,
   signal: AbortSignal,
 ): Choice[] | Promise<Choice[]> {
   if (request === undefined) return [{ decision: deny("invalid_request") }];
   if (view === undefined) return [{ decision: deny("authority_unavailable") }];
-  return choose({ ports, view, context, request, instant: instantOf(context), approver, signal });
+  return choose({ ports, view, context, request, instant: instantOf(context), approver, spends, signal });
 }
 
 /** A decision that needs no port and no record is made at once. */
@@ -156,8 +203,12 @@ async function recordDecision(
 ): Promise<Decision> {
   const decision = decided instanceof Promise ? await decided : decided;
   const said = (): AuditFacts => factsOf(subject, decision, approval);
-  const isRecorded = await record(ports, subject.context, said, call.signal, call);
-  return isRecorded ? decision : deny("audit_unavailable");
+  const reserved = decision.kind === "allow" ? decision.reserved : undefined;
+  const recorded = await withRelease(ports, reserved, async () => {
+    const isRecorded = await record(ports, subject.context, said, call.signal, call);
+    return isRecorded ? decision : undefined;
+  });
+  return recorded ?? deny("audit_unavailable");
 }
 
 export function factsOf(
@@ -181,17 +232,22 @@ export function factsOf(
   return all;
 }
 
+/** What is decided, and the grant whose use and amounts the act took already. */
+interface DecisionAbout extends Pick<DecisionSubject, "context" | "request" | "view" | "spends"> {
+  paid?: string;
+}
+
 /** The decision itself, unrecorded. */
 export function decideOn(
   ports: Ports,
-  { context, request, view }: Pick<DecisionSubject, "context" | "request" | "view">,
+  { context, request, view, spends, paid }: DecisionAbout,
   spend: Spend,
   signal: AbortSignal,
   approver?: Approver,
 ): Decision | Promise<Decision> {
   if (request === undefined) return deny("invalid_request");
   if (view === undefined) return deny("authority_unavailable");
-  return decide({ ports, view, context, request, instant: instantOf(context), spend, approver, signal });
+  return decide({ ports, view, context, request, instant: instantOf(context), spend, approver, spends, paid, signal });
 }
 
 /** The request as the kernel uses it; undefined when it does not fit, or names another owner than the context's. */

@@ -15,7 +15,7 @@ export type ChainVerdict =
   | { kind: "invalid"; parents: readonly string[]; rule: DelegationRule };
 
 /** A walk, with the budgets of the grant and of all that were read above it. */
-export interface ChainWalk {
+interface ChainWalk {
   verdict: ChainVerdict;
   budgets: readonly GrantBudget[];
 }

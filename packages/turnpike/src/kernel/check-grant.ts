@@ -3,7 +3,7 @@ import { neverAborted, parseInstant } from "../internal/index.ts";
 import { compileGrant, inactivity, type Inactivity } from "./active.ts";
 import type { Ports } from "./call-port.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";
-import { peek } from "./spend.ts";
+import { checkUse } from "./spend.ts";
 import type { CallOptions, KernelOptions } from "./ports.ts";
 
 /** Whether a grant counts, or the first reason why it does not; `unknown` when that cannot be read. */
@@ -41,7 +41,7 @@ export async function checkGrant(
   const inactive = inactivity(compiled, at, purpose);
   if (inactive !== undefined) return { state: inactive, chain };
   if (chain.kind !== "valid") return { state: chain.kind === "invalid" ? "invalid" : "unknown", chain };
-  const refusal = compiled.maxUses === undefined ? undefined : await peek.check(all, compiled, signal);
+  const refusal = compiled.maxUses === undefined ? undefined : await checkUse(all, compiled, signal);
   if (refusal === undefined) return { state: "live", chain };
   return { state: refusal === "grant_exhausted" ? "exhausted" : "unknown", chain };
 }

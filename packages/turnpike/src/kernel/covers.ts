@@ -7,7 +7,7 @@ import type { Ports } from "./call-port.ts";
 import { nearestMismatch } from "./match.ts";
 import { required, type Approver } from "./permits.ts";
 import type { Permit } from "./ports.ts";
-import { peek, type Spend } from "./spend.ts";
+import { peek } from "./spend.ts";
 
 /** A running act: the very object that its tool or provider got. */
 export type RunningAct = ToolCall | ResourceOperation;
@@ -48,8 +48,8 @@ export function withBasis<Act extends RunningAct>(act: Act, basis: DecisionBasis
 }
 
 /**
- * Whether the authority with which a running act was allowed covers another request too. The use that the act took counts for
- * the request too; no other use is taken, and nothing is recorded. An act that this kernel did not allow covers nothing.
+ * Whether the authority with which a running act was allowed covers another request too. The use and the amounts that the act took count for
+ * the request too; nothing else is taken, and nothing is recorded. An act that this kernel did not allow covers nothing.
  */
 export async function covers(
   ports: Ports,
@@ -68,15 +68,18 @@ export async function covers(
   const isByItself = nearestMismatch(counting, accepted, context.owner) === undefined;
   // Inside a turn only `decideOn` compares the grant with the one of the admission, which may have covered less.
   if (isByItself && ports.policy === undefined && view.admitted === undefined) return true;
-  const check: Spend["check"] = (all, one, until) =>
-    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek.check(all, one, until);
-  const spend: Spend = { ...peek, check, use: check };
   // The approval of the act counts for the request too, but only with the grant that it was given for.
   const approver: Approver = {
     approve: ({ grant: { id } }) =>
       Promise.resolve(permit !== undefined && id === grant.grant.id ? { kind: "permitted", permit } : required),
   };
-  const decision = await decideOn(ports, { context, request: accepted, view }, spend, signal, approver);
+  const decision = await decideOn(
+    ports,
+    { context, request: accepted, view, paid: grant.grant.id },
+    peek,
+    signal,
+    approver,
+  );
   signal.throwIfAborted();
   return decision.kind === "allow";
 }

@@ -1,5 +1,5 @@
-import type { AccessContext, AuthorizationDecision, AuthorizationRequest } from "../contracts/index.ts";
-import { acceptRequest, decideOn, type Gate } from "./authorize.ts";
+import type { AccessContext, AuthorizationDecision, AuthorizeRequest } from "../contracts/index.ts";
+import { acceptAsked, decideOn, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import type { ChainVerdict } from "./chain.ts";
 import type { Decision } from "./decide.ts";
@@ -26,18 +26,18 @@ export interface Explanation {
 export async function explain(
   gate: Gate,
   context: AccessContext,
-  request: AuthorizationRequest,
+  request: AuthorizeRequest,
   signal: AbortSignal,
 ): Promise<Explanation> {
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return unexplained("invalid_context");
-  const accepted = acceptRequest(trusted, request);
+  const { accepted, spends } = acceptAsked(trusted, request);
   if (accepted === undefined) return unexplained("invalid_request");
   const view = await gate.view(trusted, signal);
   if (view === undefined) return unexplained("authority_unavailable");
 
-  const decision = await decideOn(gate.ports, { context: trusted, request: accepted, view }, peek, signal);
+  const decision = await decideOn(gate.ports, { context: trusted, request: accepted, view, spends }, peek, signal);
   const grants = view.current.grants.map((grant) => {
     const failed = failedCondition(grant, trusted, accepted, decision, view);
     const chain = decision.findings.get(grant)?.chain;

@@ -4,7 +4,7 @@ import type { AuthorityView } from "./authority.ts";
 import type { Instant } from "./active.ts";
 import { isLive } from "./candidates.ts";
 import { walkChain } from "./chain.ts";
-import { peek } from "./spend.ts";
+import { checkUse } from "./spend.ts";
 
 /** Why it is unknown whether a grant is valid. */
 type Unknown = "authority_unavailable" | "usage_store_unavailable";
@@ -51,7 +51,7 @@ async function judge(
 ): Promise<"invalid" | Unknown | undefined> {
   const chain = await walkChain(ports, grant, instant, signal);
   if (chain.kind !== "valid") return chain.kind === "unverified" ? "authority_unavailable" : "invalid";
-  const refusal = grant.maxUses === undefined ? undefined : await peek.check(ports, grant, signal);
+  const refusal = grant.maxUses === undefined ? undefined : await checkUse(ports, grant, signal);
   if (refusal === "usage_store_unavailable") return refusal;
   return refusal === undefined ? undefined : "invalid";
 }

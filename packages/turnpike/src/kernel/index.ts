@@ -16,6 +16,8 @@ export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
 export { type Inactivity, prepareGrant } from "./active.ts";
 export { requestHash } from "./approval.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
+export type { BudgetRef, BudgetStore, BudgetSum, Reservation, Spent } from "./budget-store.ts";
+export { budgetWindow, type BudgetWindow } from "./budget-window.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./refusal.ts";

@@ -1,4 +1,5 @@
 import {
+  saysNothingRan,
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
@@ -20,11 +21,13 @@ import { instantOf } from "./candidates.ts";
 import { withBasis } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
-import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
+import { carryOutEffect, readResult, type EffectEnd, type EffectOptions } from "./effect.ts";
 import { denialError, errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
+import type { Spent } from "./budget-store.ts";
 import type { ToolProgress } from "./ports.ts";
 import { prepareCall } from "./prepare-call.ts";
+import { nothingOf, release, settle, spendsOnce, spentIn, type Reserved } from "./spending.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
@@ -118,24 +121,44 @@ async function carryOut(
   if (prepared.kind === "failed") return { result: failed(call, context, prepared.code, prepared.message) };
   if (prepared.kind === "denied") return { result: refusedBy(call, context, prepared.error) };
   const facts = { tool: call.tool, operationId: call.id };
-  const act = (): Act => ({ kind: "tool", tool: call.tool, arguments: prepared.args });
+  const { handler } = tool;
+  const failure = { port: "tools", id: call.tool } as const;
+  const spends = handler.spends && spendsOnce(ports, failure, () => handler.spends?.(context, prepared.args));
+  const act = (): Act => {
+    const amounts = spends?.();
+    return { kind: "tool", tool: call.tool, arguments: prepared.args, ...(amounts && { spends: [...amounts] }) };
+  };
   const { requirement: request, several } = prepared;
   const decision =
     several === undefined
-      ? await authorizeEffect(ports, { context, request, view, facts, act }, options)
-      : await authorizeEvery(ports, { context, requests: several, view, facts, act }, options);
+      ? await authorizeEffect(ports, { context, request, view, facts, act, spends }, options)
+      : await authorizeEvery(ports, { context, requests: several, view, facts, act, spends }, options);
   if (decision.kind === "deny") {
     if (decision.reason !== "audit_unavailable") return { result: refusedBy(call, context, denialError(decision)) };
     gate.onAuditOutage?.();
     return { result: failed(call, context, decision.reason) };
   }
-  signal.throwIfAborted();
-  const tooLate = gate.begin?.(tool.descriptor);
-  if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
+  const { reserved } = decision;
+  const tooLate = signal.aborted ? "request_aborted" : gate.begin?.(tool.descriptor);
+  if (tooLate !== undefined) {
+    if (reserved !== undefined) await release(ports, reserved);
+    signal.throwIfAborted();
+    return { result: denied(call, context, tooLate) };
+  }
   const basis = { ports, context, grant: decision.grant, view: decision.view, permit: decision.permit };
   const { id, tool: name, requestedAt, traceId } = call;
   const allowed = withBasis({ id, tool: name, arguments: prepared.args, requestedAt, traceId }, basis);
-  return { result: await run(ports, tool, context, allowed, options) };
+  const { result, isUnknown } = await run(ports, tool, context, allowed, options);
+  // Of an effect that may have happened nothing is known, so what it may have cost stays reserved.
+  if (reserved !== undefined && !isUnknown) await settle(ports, reserved, spentBy(ports, tool, call, result, reserved));
+  return { result };
+}
+
+/** What a call cost: what its tool says of its output, else all that was reserved, and nothing when nothing ran. */
+function spentBy(ports: Ports, { handler }: Tool, call: ToolCall, result: ToolResult, reserved: Reserved): Spent {
+  if (result.status !== "succeeded") return saysNothingRan(result.error.code) ? nothingOf(reserved) : new Map();
+  const failure = { port: "tools", id: call.tool } as const;
+  return handler.spent ? spentIn(ports, failure, reserved, () => handler.spent?.(result.output)) : new Map();
 }
 
 /** INVARIANT: nothing is thrown once the handler was called, because its effect may have happened. */
@@ -145,14 +168,25 @@ async function run(
   context: AccessContext,
   call: ToolCall,
   options: EffectOptions,
-): Promise<ToolResult> {
+): Promise<{ result: ToolResult; isUnknown: boolean }> {
   const progress = options.onProgress && openProgress(options.onProgress);
   const invoke = (limited: LazySignal): Promise<unknown> =>
     invokeHandler(tool.handler, context, call, limited, progress?.report);
   const end = await carryOutEffect(ports, options, invoke, tool.descriptor.readWrite);
   progress?.close();
-  if (end.kind === "returned") return checkResult(ports, call, context, end.value);
-  const { error, message } = end;
+  const result =
+    end.kind === "returned" ? checkResult(ports, call, context, end.value) : resultOfError(ports, call, context, end);
+  const isCutOff = end.kind === "threw" && (end.isLate || options.signal.aborted);
+  const isInterrupted = result.status === "failed" && result.error.code === "tool_interrupted";
+  return { result, isUnknown: isCutOff || isInterrupted };
+}
+
+function resultOfError(
+  ports: Ports,
+  call: ToolCall,
+  context: AccessContext,
+  { error, message }: EffectEnd & { kind: "threw" },
+): ToolResult {
   try {
     if (error instanceof ToolError) return checkResult(ports, call, context, error.toResult(call));
     reportPortError(ports, error, { port: "tools", id: call.tool });

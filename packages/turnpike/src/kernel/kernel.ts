@@ -5,6 +5,7 @@ import type {
   ActState,
   AuthorizationDecision,
   AuthorizationRequest,
+  AuthorizeRequest,
   DiscoveryContext,
   MessageEnvelope,
   MessageResult,
@@ -39,12 +40,8 @@ import { recordTurnEnd, type TurnEnd } from "./turn-scope.ts";
 
 /** Decides and carries out every operation. An operation aborted before its effect rejects with the signal's reason. */
 export interface Kernel {
-  /** Whether the act would be allowed. Consumes nothing. */
-  authorize(
-    context: AccessContext,
-    request: AuthorizationRequest,
-    options?: CallOptions,
-  ): Promise<AuthorizationDecision>;
+  /** Whether the act would be allowed. Consumes nothing, and reserves nothing of what it says that it spends. */
+  authorize(context: AccessContext, request: AuthorizeRequest, options?: CallOptions): Promise<AuthorizationDecision>;
   /** The tools the context may use. Throws a `KernelError` when that cannot be established. */
   listTools(context: DiscoveryContext, options?: CallOptions): Promise<readonly ToolDescriptor[]>;
   /** The tool namespaces there are. Throws a `KernelError` when they cannot be shown. */
@@ -76,7 +73,7 @@ export interface Kernel {
   /** All places where the context may act right now. */
   reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
   /** For operators only: a decision with every grant considered. Never put it behind the service api. */
-  explain(context: AccessContext, request: AuthorizationRequest, options?: CallOptions): Promise<Explanation>;
+  explain(context: AccessContext, request: AuthorizeRequest, options?: CallOptions): Promise<Explanation>;
   /** For operators only: all places where a principal may act right now, with the grants that allow it. Records nothing. */
   explainReach(scope: ReachScope, options?: CallOptions): Promise<ReachExplanation>;
   /**

@@ -1,12 +1,14 @@
 import type {
   AccessContext,
   Act,
+  Amount,
   AuditEvent,
   AuthorizationRequest,
   DiscoveryContext,
   Escalation,
   Grant,
   JsonObject,
+  JsonValue,
   MessageEnvelope,
   MessageResult,
   NamespaceUpdate,
@@ -19,6 +21,7 @@ import type {
 } from "../contracts/index.ts";
 
 import type { ActStore } from "./act-store.ts";
+import type { BudgetStore } from "./budget-store.ts";
 import type { DecisionChoice, WriteScope } from "./write-scope.ts";
 
 export type { DecisionChoice, GrantUse, WriteScope } from "./write-scope.ts";
@@ -93,6 +96,10 @@ export interface ToolHandler {
    * Without this method a call needs exactly the required capability. Throw a `ToolError` to deny the call.
    */
   requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest | readonly AuthorizationRequest[];
+  /** What this call costs. Without this method, and when it throws, no grant with budgets carries a call. */
+  spends?(context: AccessContext, args: JsonObject): readonly Amount[] | undefined;
+  /** What a call that succeeded really cost, in units that `spends` named. Without this method it cost what `spends` said. */
+  spent?(output: JsonValue): readonly Amount[] | undefined;
   /**
    * Carries the call out; only called after a decision that allows it. `reportProgress` is absent when the caller wants no
    * progress.
@@ -201,8 +208,8 @@ export interface AuditSink {
 /** Takes uses and stores decisions in one step, for a host that has both in one place. */
 export interface DecisionLedger {
   /**
-   * Stores the event of the first choice whose uses and permit are all left, takes them in the same step, and resolves with the
-   * position of that choice. It takes nothing of the other choices. The last choice needs nothing. Throw when nothing was stored;
+   * Stores the event of the first choice of which uses, permit and reservations are all left, takes them in the same step, and
+   * resolves with the position of that choice. It takes nothing of the other choices. The last choice needs nothing. Throw when nothing was stored;
    * nothing happens then. With an `OutdatedReadsError` the whole operation rejects, to be tried again. A ledger that supports
    * scopes passes the choices to `call.writes`, if there is one.
    */
@@ -236,6 +243,7 @@ export interface PortFailure {
   port:
     | "grants"
     | "usage"
+    | "budgets"
     | "policy"
     | "tools"
     | "resources"
@@ -253,6 +261,8 @@ export interface PortFailure {
 export interface KernelOptions {
   grants: GrantSource;
   usage?: UsageStore;
+  /** Without it a grant with budgets allows nothing. */
+  budgets?: BudgetStore;
   policy?: HostPolicy;
   tools?: readonly ToolHandler[];
   toolProviders?: readonly ToolProvider[];

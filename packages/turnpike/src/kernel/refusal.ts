@@ -13,6 +13,9 @@ export type Refusal = Extract<
   | "approval_required"
   | "delegation_chain_invalid"
   | "host_policy_denied"
+  | "budget_exhausted"
+  | "budget_unit"
+  | "amount_required"
   | "grant_exhausted"
 >;
 
@@ -28,5 +31,8 @@ export const refusalOrder: readonly Refusal[] = [
   "approval_required",
   "delegation_chain_invalid",
   "host_policy_denied",
+  "budget_exhausted",
+  "budget_unit",
+  "amount_required",
   "grant_exhausted",
 ];

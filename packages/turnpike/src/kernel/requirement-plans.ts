@@ -4,6 +4,7 @@ import type { Choice, Decision } from "./decide.ts";
 import type { Approver } from "./permits.ts";
 import type { Permit } from "./ports.ts";
 import type { Refusal } from "./refusal.ts";
+import type { Draws } from "./spending.ts";
 
 /** One requirement, with the possible decisions about it alone. */
 export interface Requirement {
@@ -11,9 +12,10 @@ export interface Requirement {
   choices: readonly Choice[];
 }
 
-/** Something that an act uses up: a use of a bounded grant, or a permit under a grant. */
+/** Something that an act uses up: a use of a bounded grant, amounts of the budgets of a grant, or a permit under a grant. */
 export interface Need {
   grant: CompiledGrant;
+  draws?: Draws;
   permit?: Permit;
 }
 
@@ -78,12 +80,14 @@ async function planWithout(
   const uses = new Map<string, Need>();
   const waiting: Refused[] = [];
   for (const { request, choices } of requirements) {
-    // The last choice needs no use, so one is always found.
-    const { decision, use } = choices.find((one) => one.use === undefined || !gone.has(nameOf(one.use))) as Choice;
+    // The last choice needs nothing, so one is always found.
+    const { decision, use, draws } = choices.find((one) => !namesOf(one).some((name) => gone.has(name))) as Choice;
     if (decision.kind === "deny" && decision.lacks === undefined) return { kind: "deny", request, decision };
     if (decision.kind === "deny") waiting.push({ kind: "deny", request, decision });
     grants.push(decision.kind === "allow" ? decision.grant : undefined);
     if (use !== undefined) uses.set(nameOf(use), { grant: use });
+    if (draws !== undefined && decision.kind === "allow")
+      uses.set(nameOfBudget(decision.grant), { grant: decision.grant, draws });
   }
   const [first] = waiting;
   if (first === undefined) return { kind: "allow", grants: grants as CompiledGrant[], needs: uses };
@@ -92,12 +96,14 @@ async function planWithout(
   let lacks: (typeof first.decision)["lacks"];
   const carriers = carriersOf(waiting);
   if (carriers.length === 0) return { ...first, decision: { ...denial, isDivided: true } };
-  for (const grant of carriers) {
+  for (const { grant, draws } of carriers) {
     if (grant.maxUses !== undefined && gone.has(nameOf(grant))) continue;
+    if (draws !== undefined && gone.has(nameOfBudget(grant))) continue;
     const said = await approver.approve(grant);
     if (said.kind === "permitted" && !gone.has(nameOf(grant, said.permit))) {
-      const permit = [nameOf(grant, said.permit), { grant, permit: said.permit }] as const;
+      const permit: readonly [string, Need] = [nameOf(grant, said.permit), { grant, permit: said.permit }];
       if (grant.maxUses !== undefined) uses.set(nameOf(grant), { grant });
+      if (draws !== undefined) uses.set(nameOfBudget(grant), { grant, draws });
       // The permit goes first: a use without it would be spent for nothing.
       return { kind: "allow", grants: grants.map((one) => one ?? grant), needs: new Map([permit, ...uses]) };
     }
@@ -109,16 +115,16 @@ async function planWithout(
     const reason = "grant_exhausted";
     return { ...first, decision: { ...denial, reason, findings: answered(denial, reason) } };
   }
-  const needed = new Set([...uses.values()].map(({ grant }) => grant));
+  const needed = new Set([...uses.values()].flatMap(({ grant, draws }) => (draws === undefined ? [grant] : [])));
   if (lacks.grant.maxUses !== undefined) needed.add(lacks.grant);
   return { ...first, decision: { ...denial, lacks }, ...(needed.size > 0 && { left: [...needed] }) };
 }
 
 /** The grants that would carry all of these requirements with an approval. */
-function carriersOf(waiting: readonly Refused[]): CompiledGrant[] {
+function carriersOf(waiting: readonly Refused[]): { grant: CompiledGrant; draws: Draws }[] {
   const carriers = waiting.map(({ decision }) => {
     const found = [...decision.findings].filter(([, { refusal }]) => refusal === "approval_required");
-    return new Map(found.map(([grant]) => [grant.grant.id, grant]));
+    return new Map(found.map(([grant, { draws }]) => [grant.grant.id, { grant, draws }]));
   });
   const all = new Map(carriers.flatMap((some) => [...some]));
   return [...all].filter(([id]) => carriers.every((some) => some.has(id))).map(([, grant]) => grant);
@@ -135,6 +141,28 @@ function answered({ findings }: Pick<Decision, "findings">, refusal: Refusal): D
 
 function nameOf({ grant: { id } }: CompiledGrant, permit?: Permit): string {
   return permit === undefined ? `use ${id}` : `permit ${permit.id}`;
+}
+
+function nameOfBudget({ grant: { id } }: CompiledGrant): string {
+  return `budget ${id}`;
+}
+
+function namesOf({ decision, use, draws }: Choice): string[] {
+  const budget = draws !== undefined && decision.kind === "allow" ? [nameOfBudget(decision.grant)] : [];
+  return use === undefined ? budget : [nameOf(use), ...budget];
+}
+
+/** The uses of bounded grants that a plan takes. */
+export function usesOf({ needs }: Plan): CompiledGrant[] {
+  return [...needs.values()].flatMap(({ grant, permit, draws }) =>
+    permit === undefined && draws === undefined ? [grant] : [],
+  );
+}
+
+/** Everything that a plan takes from budgets; undefined for nothing. */
+export function drawsOf({ needs }: Plan): Draws {
+  const [first, ...others] = [...needs.values()].flatMap(({ draws }) => draws ?? []);
+  return first && [first, ...others];
 }
 
 /** The permit that a plan uses. */

@@ -3,6 +3,7 @@ import {
   ToolDescriptorSchema,
   ToolResultSchema,
   type AccessContext,
+  type Amount,
   type AuthorizationRequest,
   type JsonObject,
   type JsonValue,
@@ -77,6 +78,10 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
         of(args: z.output<Input>, context: AccessContext): AuthorizationRequest | readonly AuthorizationRequest[];
       };
   annotations?: ToolAnnotations;
+  /** What a call costs. Without it no grant with budgets carries a call. */
+  spends?(args: z.output<Input>, context: AccessContext): readonly Amount[] | undefined;
+  /** What a call that succeeded really cost, in units of `spends`; without it, what `spends` said. */
+  spent?(output: z.output<Output>): readonly Amount[] | undefined;
   run(args: z.output<Input>, run: ToolRun): z.input<Output> | Promise<z.input<Output>>;
 }
 
@@ -119,6 +124,10 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     ...("ceiling" in requires && {
       requirement: (context: AccessContext, args: JsonObject) => requires.of(args as z.output<Input>, context),
     }),
+    ...(definition.spends && {
+      spends: (context: AccessContext, args: JsonObject) => definition.spends?.(args as z.output<Input>, context),
+    }),
+    ...(definition.spent && { spent: (result: JsonValue) => definition.spent?.(result as z.output<Output>) }),
     invoke,
   };
 }

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../contracts/index.ts";
+import type { Reservation } from "./budget-store.ts";
 
 /** One use of a bounded grant. */
 export interface GrantUse {
@@ -15,6 +16,11 @@ export interface DecisionChoice {
   left?: readonly GrantUse[];
   /** The permit that it uses. It can be chosen only while the permit is unused. */
   permit?: { namespaceId: string; id: string };
+  /**
+   * What it reserves, each of another budget, under the id of its event and at the time of that. It can be chosen only while all of it
+   * is left, as `BudgetStore.reserve` says.
+   */
+  reservations?: readonly Reservation[];
   /** The grants of an act that needs several things, of which the event names the first. */
   grants?: readonly string[];
   /** The request hash of an act, in a denial that an approval of the act would turn into an allowance. */

@@ -1,10 +1,12 @@
 export { accessGuardSuite, type AccessGuardUnderTest } from "./access-guard-suite.ts";
 export { actStoreSuite } from "./act-store-suite.ts";
 export { auditSinkSuite, type AuditSinkUnderTest } from "./audit-sink-suite.ts";
+export { budgetStoreSuite } from "./budget-store-suite.ts";
 export { grantSourceSuite, type GrantSourceUnderTest } from "./grant-source-suite.ts";
 export { memoryAccess, type MemoryAccess } from "./memory-access.ts";
 export { memoryActs, type MemoryActOptions } from "./memory-acts.ts";
 export { memoryAudit, type MemoryAudit } from "./memory-audit.ts";
+export { memoryBudgets } from "./memory-budgets.ts";
 export { memoryGrants, type MemoryGrants } from "./memory-grants.ts";
 export { memoryMessages, type MemoryMessages } from "./memory-messages.ts";
 export {

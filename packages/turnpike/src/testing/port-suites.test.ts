@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { AccessContext, MessageEnvelope } from "../contracts/index.ts";
 import { untyped } from "../../test/deployment.ts";
-import type { AccessGuard, ActStore, MessageTransport } from "../kernel/index.ts";
+import type { AccessGuard, ActStore, BudgetStore, MessageTransport } from "../kernel/index.ts";
 import type { TurnJournal, TurnKey, RunWriter } from "../runtime/index.ts";
 import {
   accessGuardSuite,
   actStoreSuite,
   auditSinkSuite,
+  budgetStoreSuite,
   grantSourceSuite,
   memoryAccess,
   memoryActs,
   memoryAudit,
+  memoryBudgets,
   memoryGrants,
   memoryMessages,
   memoryNamespaceSettings,
@@ -59,6 +61,7 @@ const suites: { name: string; cases: PortCase[] }[] = [
     }),
   },
   { name: "memoryActs", cases: actStoreSuite(() => Promise.resolve(memoryActs())) },
+  { name: "memoryBudgets", cases: budgetStoreSuite(() => Promise.resolve(memoryBudgets())) },
   { name: "memoryUsage", cases: usageStoreSuite(() => Promise.resolve(memoryUsage())) },
   {
     name: "memoryPermits",
@@ -119,6 +122,26 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
       Promise.resolve({ source: { load: () => Promise.resolve(grants) }, revoke: () => undefined }),
     ),
     failing: "loads the grants of this actor from this issuer in this tenant, and no others",
+  },
+  {
+    name: "a store of budgets that reads, waits and reserves",
+    failing: "gives a hundred callers at once no more than there is",
+    cases: budgetStoreSuite(() => {
+      const store = memoryBudgets();
+      const reserve: BudgetStore["reserve"] = async (id, reservations, now) => {
+        const sums = await store.read(reservations, now);
+        const fits = reservations.every(({ amount, limit }, place) => (sums[place]?.taken ?? 0n) + amount <= limit);
+        return (
+          fits &&
+          store.reserve(
+            id,
+            reservations.map((one) => ({ ...one, limit: 10n ** 18n })),
+            now,
+          )
+        );
+      };
+      return Promise.resolve({ ...store, reserve });
+    }),
   },
   {
     name: "a usage store that reads, waits and writes",

@@ -1,4 +1,5 @@
 import type { AccessContext, ActError, AuditEvent, JsonValue, PrincipalRef } from "../contracts/index.ts";
+import type { Reserved } from "./spending.ts";
 import type { GrantUse, WriteScope } from "./write-scope.ts";
 
 /** What names an act. An actor cannot use up, or learn of, the ids of another. */
@@ -30,6 +31,8 @@ export interface ActTaken {
   grants: readonly string[];
   uses: readonly GrantUse[];
   permit?: { namespaceId: string; id: string } | undefined;
+  /** What is reserved for it. The kernel settles that once the outcome is stored; until then it stays reserved. */
+  reserved?: Reserved | undefined;
 }
 
 /** What was decided about an act: what it took, or that it took nothing. */

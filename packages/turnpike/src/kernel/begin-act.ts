@@ -20,8 +20,10 @@ import type { EffectOptions } from "./effect.ts";
 import { finishAct } from "./finish-act.ts";
 import { denialError, errorObject, KernelError } from "./kernel-error.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
-import { grantsOf, permitOf } from "./requirement-plans.ts";
+import { grantsOf, permitOf, usesOf } from "./requirement-plans.ts";
+import { release } from "./spending.ts";
 import { isNamedIn, type ToolRegistry } from "./tool-catalog.ts";
+import type { WriteScope } from "./write-scope.ts";
 
 /** The outcome of asking for an act: a state that answers the request, or why a repeated request has no answer. */
 export type ActBeginning =
@@ -59,6 +61,7 @@ export async function beginAct(
     requests,
     facts: { tool: wanted.tool, operationId: wanted.id },
     act: actOf(wanted),
+    spends: () => wanted.spends,
   };
   const decideBy = async (way: typeof decideEvery, call: EffectOptions): Promise<Decided> => {
     const view = await gate.view(trusted, signal);
@@ -79,10 +82,16 @@ export async function beginAct(
     context: { authority, owner, purpose, traceId, ...(executionId !== undefined && { executionId }) },
   };
   let decision: Decided | undefined;
-  const begun = await acts.begin(actKey(trusted, wanted), act, async (writes) => {
+  const decide = async (writes: WriteScope | undefined): Promise<ActVerdict> => {
     // A decision that is being written cannot be called back, so its end is waited for.
     decision = await decideBy(decideEvery, { ...options, signal: neverAborted(), writes });
     return verdictOf(decision);
+  };
+  const begun = await acts.begin(actKey(trusted, wanted), act, decide).catch(async (error: unknown) => {
+    // A ledger stores a reservation together with the act, or neither.
+    const reserved = gate.ports.ledger === undefined && decision?.kind === "allow" ? decision.reserved : undefined;
+    if (reserved !== undefined) await release(gate.ports, reserved);
+    throw error;
   });
   if (begun.kind === "known") return replayed(wanted, act, begun.act, trusted.now);
   if (decision === undefined) throw new TypeError("The store of acts did not ask for a decision.");
@@ -153,12 +162,16 @@ function verdictOf(decision: Decided): ActVerdict {
   return { kind: "refused", ...(typeof requestHash === "string" && { requestHash }) };
 }
 
-function takenBy({ plan }: Decided & { kind: "allow" }): ActTaken {
-  const needs = [...plan.needs.values()];
-  const uses = needs.filter(({ permit }) => permit === undefined).map(({ grant }) => useOf(grant));
+function takenBy({ plan, reserved }: Decided & { kind: "allow" }): ActTaken {
+  const uses = usesOf(plan).map(useOf);
   const permit = permitOf(plan)?.permit;
   const namespaceId = plan.grants[0]?.grant.namespaceId ?? "";
-  return { grants: grantsOf(plan), uses, ...(permit && { permit: { namespaceId, id: permit.id } }) };
+  return {
+    grants: grantsOf(plan),
+    uses,
+    ...(permit && { permit: { namespaceId, id: permit.id } }),
+    ...(reserved && { reserved }),
+  };
 }
 
 /** What is said of a decision about an act. */

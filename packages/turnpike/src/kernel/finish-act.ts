@@ -13,6 +13,7 @@ import type { Ports } from "./call-port.ts";
 import { acceptDiscovery } from "./context.ts";
 import { KernelError } from "./kernel-error.ts";
 import { readState } from "./permits.ts";
+import { nothingOf, settle, sumsOf } from "./spending.ts";
 
 /** What an act is found by: the execution that it began with, or else its trace. */
 export type ActScope = Pick<ActOutcome, "traceId" | "executionId">;
@@ -32,9 +33,13 @@ export async function finishAct(
   if (!outcome.ok) throw new KernelError("invalid_request");
   const key = actKey(trusted, { id, ...scopeOf(outcome.value) });
   const report = async (act: StoredAct): Promise<{ end: ActEnd; stored: Awaited<ReturnType<ActStore["finish"]>> }> => {
+    requireReserved(outcome.value, act);
     const { end, isFree } = endOf(outcome.value, act, trusted.now);
     const event = ports.audit === "none" ? undefined : eventOf(trusted, id, act, end, isFree);
     const stored = await acts.finish(key, act, { fingerprint: fingerprintOf(outcome.value), end, isFree, event });
+    const { reserved } = act.taken;
+    if (stored === "stored" && reserved !== undefined)
+      await settle(ports, reserved, isFree ? nothingOf(reserved) : sumsOf(outcome.value.spent ?? []));
     return { end, stored };
   };
   const recalled = acts.recall?.(key);
@@ -94,6 +99,12 @@ function accepted({ acts }: Ports, context: DiscoveryContext): { acts: ActStore;
 
 function scopeOf({ traceId, executionId }: ActScope): ActScope {
   return executionId === undefined ? { traceId } : { executionId };
+}
+
+/** Throws a `KernelError` for an outcome that spends in a unit in which nothing was reserved. */
+function requireReserved({ spent = [] }: ActOutcome, { taken: { reserved } }: StoredAct): void {
+  if (reserved !== undefined && !spent.every(({ unit }) => reserved.units.has(unit)))
+    throw new KernelError("invalid_request");
 }
 
 /** INVARIANT: what an act took comes back only within its lease. Afterwards it is not known what else was done because of it. */

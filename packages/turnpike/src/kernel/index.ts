@@ -80,6 +80,7 @@ export type {
   WriteScope,
 } from "./ports.ts";
 export type { TurnBreak } from "./running-turn.ts";
+export type { Reserved } from "./spending.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
 export type { AdmissionRecord, BlockedReason, ShutReason } from "./call-check.ts";
 export type { TurnEnd, TurnScope } from "./turn-scope.ts";

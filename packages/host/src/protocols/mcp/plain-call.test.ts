@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { Reply } from "turnpike/http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { wireRequestFrom } from "../../../test/fetch-front.ts";
@@ -157,6 +158,19 @@ describe("the library answers what is no plain call:", () => {
       expect(await seen(one, answer(one.shared, one.incoming, context))).toEqual(library);
     });
   }
+});
+
+test("nothing of a plain call stays when it has ended, where its connection and its client have others", async () => {
+  const { shared, incoming } = open(call(read));
+  await answer(shared, incoming, context);
+  // What runs begins and ends with microtasks.
+  await new Promise(setImmediate);
+  expect(getEventListeners(incoming.request.signal, "abort")).toEqual([]);
+  const cancelled: string[] = [];
+  const origin = { tenant: "acme", credentialId: "assistant", session: null };
+  shared.calls.begin(origin, 1, () => cancelled.push("the next one with its id"));
+  shared.calls.cancel(origin, 1);
+  expect(cancelled).toEqual(["the next one with its id"]);
 });
 
 describe("a plain call that takes long", () => {

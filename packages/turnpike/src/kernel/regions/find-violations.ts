@@ -156,9 +156,9 @@ function singleOf(
 ): readonly Share[] | undefined {
   for (const capability of holding.grant.capabilities) {
     const path = meetingPath(capability, acts);
-    const purpose = path && breaking(holding.grant, capability);
-    if (path !== undefined && purpose !== undefined)
-      return [{ holding, path, capability, action: acts.action, purpose }];
+    if (path === undefined) continue;
+    const purpose = breaking(holding.grant, capability);
+    if (purpose !== undefined) return [{ holding, path, capability, action: acts.action, purpose }];
   }
   return undefined;
 }

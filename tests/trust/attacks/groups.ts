@@ -4,6 +4,7 @@ import type { Group } from "./attack.ts";
 import { audit } from "./audit.ts";
 import { authentication } from "./authentication.ts";
 import { certificates } from "./certificates.ts";
+import { actingClients } from "./clients.ts";
 import { commandLine } from "./command-line.ts";
 import { connections } from "./connections.ts";
 import { consolePage } from "./console.ts";
@@ -43,6 +44,7 @@ export const groups: readonly Group[] = [
   operators,
   sessions,
   signingIn,
+  actingClients,
   consolePage,
   httpAttacks,
   files,

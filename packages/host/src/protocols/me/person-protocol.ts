@@ -2,7 +2,7 @@ import { describeIssues, IdentifierSchema, PrincipalRefSchema } from "turnpike/c
 import { jsonReply, readBody, type Reply, ServiceHttpError } from "turnpike/http";
 import { z } from "zod";
 import { requireOwnOrigin, requireOwnPage, sessionMs, setCookie } from "../../access/index.ts";
-import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
+import { type IncomingRequest, type Protocol, type ProtocolRoute, queryOf } from "../../front/index.ts";
 import {
   type AdmittedPerson,
   beginPersonSession,
@@ -115,9 +115,7 @@ async function endSession({ ports }: PersonServices, person: AdmittedPerson, { i
 }
 
 function readQuery({ request: { target } }: IncomingRequest, schema: z.ZodObject): unknown {
-  const start = target.indexOf("?");
-  const query = new URLSearchParams(start === -1 ? "" : target.slice(start + 1));
-  const checked = schema.safeParse(Object.fromEntries(query));
+  const checked = schema.safeParse(Object.fromEntries(queryOf(target)));
   if (checked.success) return checked.data;
   throw new ServiceHttpError(400, "invalid_request", describeIssues(checked.error.issues));
 }

@@ -1,5 +1,5 @@
 import type { AccessContext, ActError, AuditEvent, JsonValue, PrincipalRef } from "../contracts/index.ts";
-import type { Reserved } from "./spending.ts";
+import type { Reserved } from "./budget-store.ts";
 import type { GrantUse, WriteScope } from "./write-scope.ts";
 
 /** What names an act. An actor cannot use up, or learn of, the ids of another. */

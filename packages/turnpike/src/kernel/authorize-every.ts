@@ -22,7 +22,8 @@ import {
   type Waiting,
 } from "./requirement-plans.ts";
 import { checkUse, peek, takePermit, takeUse, type Spend } from "./spend.ts";
-import { release, reservationsOf, reserve, reservedUnder, withRelease, type Reserved } from "./spending.ts";
+import { release, reservationsOf, reserve, reservedUnder, withRelease } from "./spending.ts";
+import type { Reserved } from "./budget-store.ts";
 
 /** The requirements of one act, which has more than one. All are different and within the ceiling of its tool. */
 export type Requirements = readonly [AuthorizationRequest, ...AuthorizationRequest[]];

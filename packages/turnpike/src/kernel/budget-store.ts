@@ -8,6 +8,13 @@ export interface BudgetRef {
   per: BudgetPeriod;
 }
 
+/** The amounts that were reserved for an act, by which they are settled. */
+export interface Reserved {
+  namespaceId: string;
+  id: string;
+  units: ReadonlySet<string>;
+}
+
 /** What is taken from a budget in one window: what was spent, and what is reserved. */
 export interface BudgetSum {
   /** In millionths of the unit. It may be more than the limit, after an act that cost more than it had said. */

@@ -9,7 +9,8 @@ import type { Permit, EscalationRef } from "./ports.ts";
 import { approverOfAnyAct, type Approver } from "./permits.ts";
 import { refusalOrder, type Refusal } from "./refusal.ts";
 import { peek, type Cost, type Spend, type Taking } from "./spend.ts";
-import { drawsFrom, exceedsEach, type Draws, type Reserved, type Spends } from "./spending.ts";
+import type { Reserved } from "./budget-store.ts";
+import { drawsFrom, exceedsEach, type Draws, type Spends } from "./spending.ts";
 
 /** The result of checking a covering grant. */
 interface Finding {

@@ -16,7 +16,7 @@ export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
 export { type Inactivity, prepareGrant } from "./active.ts";
 export { requestHash } from "./approval.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
-export type { BudgetRef, BudgetStore, BudgetSum, Reservation, Spent } from "./budget-store.ts";
+export type { BudgetRef, BudgetStore, BudgetSum, Reservation, Reserved, Spent } from "./budget-store.ts";
 export { budgetWindow, type BudgetWindow } from "./budget-window.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
@@ -80,7 +80,6 @@ export type {
   WriteScope,
 } from "./ports.ts";
 export type { TurnBreak } from "./running-turn.ts";
-export type { Reserved } from "./spending.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
 export type { AdmissionRecord, BlockedReason, ShutReason } from "./call-check.ts";
 export type { TurnEnd, TurnScope } from "./turn-scope.ts";

@@ -27,7 +27,8 @@ import { hiddenBecause } from "./list-tools.ts";
 import type { Spent } from "./budget-store.ts";
 import type { ToolProgress } from "./ports.ts";
 import { prepareCall } from "./prepare-call.ts";
-import { nothingOf, release, settle, spendsOnce, spentIn, type Reserved } from "./spending.ts";
+import { nothingOf, release, settle, spendsOnce, spentIn } from "./spending.ts";
+import type { Reserved } from "./budget-store.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 

@@ -3,7 +3,8 @@ import type { CompiledGrant } from "./active.ts";
 import { callPort, type Ports } from "./call-port.ts";
 import type { Permit, UsageStore } from "./ports.ts";
 import type { Refusal } from "./refusal.ts";
-import { exceedsEach, fitOf, release, reserve, type Draws, type Reserved } from "./spending.ts";
+import { exceedsEach, fitOf, release, reserve, type Draws } from "./spending.ts";
+import type { Reserved } from "./budget-store.ts";
 
 /** Everything that an act takes when a grant carries it: a use of a bounded grant, a permit, and amounts of budgets. */
 export interface Cost {

@@ -1,7 +1,14 @@
 import { AmountsSchema, type AccessContext, type Amount, type JsonObject } from "../contracts/index.ts";
 import { check, neverAborted, quietly, timestampOf } from "../internal/index.ts";
 import { readAmount, writeAmount } from "./amounts.ts";
-import { leftOf, type BudgetStore, type BudgetSum, type Reservation, type Spent } from "./budget-store.ts";
+import {
+  leftOf,
+  type BudgetStore,
+  type BudgetSum,
+  type Reservation,
+  type Reserved,
+  type Spent,
+} from "./budget-store.ts";
 import { budgetWindow } from "./budget-window.ts";
 import { narrowest, type GrantBudget } from "./budgets.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
@@ -136,13 +143,6 @@ export function reservationsOf(draws: readonly Draw[]): Reservation[] {
   for (const { namespaceId, grantId, unit, per, limit, amount } of draws)
     distinct.set(JSON.stringify([grantId, unit, per]), { namespaceId, grantId, unit, per, limit, amount });
   return [...distinct.values()];
-}
-
-/** The amounts that were reserved for an act, by which they are settled. */
-export interface Reserved {
-  namespaceId: string;
-  id: string;
-  units: ReadonlySet<string>;
 }
 
 export function reservedUnder(id: string, draws: readonly [Draw, ...Draw[]]): Reserved {

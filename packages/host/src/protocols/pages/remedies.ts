@@ -40,7 +40,8 @@ export const remedies: Readonly<Record<Exclude<keyof typeof errorCodes, "allowed
   permit_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   authority_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
   usage_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",
-  budget_exhausted: "Ask for less, wait until `resetsAt`, or ask for a grant with a larger budget: `details` say what is left.",
+  budget_exhausted:
+    "Ask for less, wait until `resetsAt`, or ask for a grant with a larger budget: `details` say what is left.",
   budget_unit: "Name the cost in a unit of the grant's budgets.",
   amount_required: "Say in `spends` what it costs. Of a tool, its author says that.",
   budget_store_unavailable: "Wait a few seconds, and send it again. Nothing was done.",

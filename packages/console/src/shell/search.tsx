@@ -102,8 +102,7 @@ export function Search({ onClose }: { onClose(): void }) {
 }
 
 function statusText(text: string, isLoading: boolean, count: number, isPartial: boolean): string {
-  if (text === "")
-    return "Principals, grants, turns, questions, credentials, tools, resources and traces of this tenant.";
+  if (text === "") return "Everything of this tenant that has a name.";
   if (isLoading && count === 0) return "Searching…";
   const more = isPartial ? " There is more than was searched: type more of the name." : "";
   return count === 0 ? `Nothing is named so.${more}` : more.trim();

@@ -118,7 +118,7 @@ export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Chan
             label="Take back what they approved with it, too"
             isOn={isWithAnswers}
             onChange={setWithAnswers}
-            hint="Acts that have not happened yet, grants that their approvals issued, and approvals that wait for a second person."
+            hint="Acts that have not happened, grants issued by approvals, and those that wait for a second person."
           />
         )}
         <LastAdminField {...lastAdmin} />

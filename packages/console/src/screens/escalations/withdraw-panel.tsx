@@ -26,8 +26,8 @@ export function WithdrawPanel({ escalation, onWithdrawn }: { escalation: Escalat
       <h3 id="withdraw-title">Take it back</h3>
       <p class="hint">
         {grantId === undefined
-          ? "As long as the act has not happened, the approval can be withdrawn. The agent has to ask again then."
-          : "The grant that was issued is revoked, with everything that was derived from it."}
+          ? "The approval ends, unless the act has happened."
+          : "The grant is revoked, with everything derived from it."}
       </p>
       <Form label="Take it back" onSend={() => void withdraw()}>
         <div class="deny">

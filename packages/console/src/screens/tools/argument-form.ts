@@ -119,7 +119,7 @@ function readJson(text: string): Read {
   }
 }
 
-const changedNumber = "A number here is too long or too close to 0 to be sent as it is. Send it as a text, in quotes.";
+const changedNumber = "A number here cannot be sent exactly. Send it as a text, in quotes.";
 
 /** Whether parsing would change a number. The host checks the same, but gets only the number that the browser parsed. */
 function isChanged(written: string): boolean {

@@ -5,7 +5,7 @@ import { RedirectUriSchema } from "./redirects.ts";
 const ConfiguredClientSchema = z.strictObject({
   clientId: z
     .string()
-    .regex(/^[\w.~-]{1,128}$/, "expected letters, digits, and . _ ~ -")
+    .regex(/^[A-Za-z0-9_.~-]{1,128}$/, "expected letters, digits, and . _ ~ -")
     .refine(
       (id) => !id.startsWith("dyn-"),
       "expected another beginning: dyn- is of clients that registered themselves",

@@ -82,7 +82,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "uses are not counted",
     plant: (step) => (isInto("uses", step) ? replaced(step, [["set used = excluded.used", "set used = 0"]]) : step),
-    finds: /was used \d+ times of \d+|uses are counted/,
+    // Approvals are counted in the same table.
+    finds: /was used \d+ times of \d+|uses are counted|happened \d+ times after \d+ approvals/,
   },
   {
     name: "an approval is worth any number of acts",

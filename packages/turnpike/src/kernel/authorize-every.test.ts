@@ -31,7 +31,7 @@ import type {
   Grant,
   ToolResult,
 } from "../contracts/index.ts";
-import { memoryPermits, memoryUsage } from "../testing/index.ts";
+import { memoryBudgets, memoryPermits, memoryUsage } from "../testing/index.ts";
 import type { KernelOptions, UsageStore } from "./ports.ts";
 import { defineTool, ToolError } from "./tool.ts";
 
@@ -443,6 +443,28 @@ for (const { name, used, says, asked } of [
     expect(said(await read(["one", "two"]))).toBe(says);
     expect([permits.asked.length, tool.calls]).toEqual([asked, []]);
   });
+
+test("a person whose approval another call used is asked again about an act that a grant with a budget carries in part", async () => {
+  const permits = memoryPermits();
+  const use: typeof permits.use = async (...of) => {
+    await permits.use(...of);
+    return false;
+  };
+  const budgeted = over("budgeted", ["two"], { budgets: [{ unit: "EUR", limit: "20" }] });
+  const world = worldOf({
+    tools: [{ ...notesTool(), spends: () => [{ unit: "EUR", amount: "1" }] }],
+    permits: { ...permits, use },
+    usage: memoryUsage(),
+    budgets: memoryBudgets(),
+    grants: [guarded("careful", ["one"], { maxUses: 9 }), budgeted],
+  });
+  const read = (id: string): Promise<ToolResult> =>
+    world.kernel.invokeTool(contextOf(), callOf({ id, arguments: { notes: ["one", "two"] } }));
+  expect(said(await read("call-1"))).toBe("approval_required");
+  permits.approve("escalation-1", { by: "human:carol", at: now });
+  expect(said(await read("call-2"))).toBe("approval_required");
+  expect(permits.asked).toHaveLength(2);
+});
 
 test("a ledger is handed all plans at once, and the last takes nothing", async () => {
   const grants = [
